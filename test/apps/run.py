@@ -97,7 +97,8 @@ def one(source, args, nvcc, env):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--build", type=pathlib.Path, required=True)
+    p.add_argument("--nvcc", action="store_true", help="print the nvcc that would be used and end")
+    p.add_argument("--build", type=pathlib.Path, default=ROOT / "build/apps")
     p.add_argument("--lib", type=pathlib.Path)
     p.add_argument("--cudart", choices=["static", "shared"], default="static")
     p.add_argument("--arch", default="compute_75")
@@ -108,6 +109,9 @@ def main():
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--sources", type=pathlib.Path, default=HERE)
     args = p.parse_args()
+    if args.nvcc:
+        print(find_nvcc() or "")
+        return 0
     args.build = args.build.resolve()
     args.build.mkdir(parents=True, exist_ok=True)
     args.lib = args.lib.resolve() if args.lib else None
