@@ -15,7 +15,8 @@ enum image_kind {
     IMAGE_FATBIN_WRAPPER,  // __fatBinC_Wrapper_t, version 1 or 2
     IMAGE_FATBIN,          // container header
     IMAGE_CUBIN,           // ELF of machine CUDA
-    IMAGE_ARCHIVE          // "!<arch>": static library of objects
+    IMAGE_ARCHIVE,         // "!<arch>": static library of objects
+    IMAGE_HOST_ELF         // object, library or program of the host that may carry containers
 };
 
 // What the bytes at p are, judged by their first words. `size` 0: not known (an in-memory image given by pointer only; at least 8 bytes are readable).
@@ -41,7 +42,8 @@ struct image {
     struct arena arena;
     enum image_kind kind;
     struct image_entry *entry; // vec: all entries of the main container, in order
-    // A version-2 wrapper's prelinked containers: objects to be linked with each other. vec of vecs is flattened: entry i belongs to object link_object[i].
+    // A version-2 wrapper's prelinked containers, or all containers of an archive or host object: objects to be linked
+    // with each other. vec of vecs is flattened: entry i belongs to object link_object[i].
     struct image_entry *link_entry; // vec
     int *link_object;               // vec, parallel to link_entry
     int link_objects;               // number of objects
@@ -55,6 +57,8 @@ struct image_error {
 // entries point into the caller's bytes. Returns CUresult numbers: 0, 200 (invalid image), 209; reason in err->text.
 int image_open(const void *p, size_t size, struct image *out, struct image_error *err);
 void image_close(struct image *im);
+// Copies the PTX that the entries point to, and drops the data of all others, so that the caller's bytes may go away.
+void image_detach(struct image *im);
 
 // Unpacked bytes of an entry, plus one NUL, in malloc'ed memory: *out, *out_size (without the NUL). Bounded by unpacked_size
 // (at most 1 GiB). Returns 0, 2 (memory) or 200.
@@ -70,7 +74,11 @@ int image_choose(const struct image *im, int sm, struct image_choice *out, struc
 // Does PTX for `arch` + suffix run on a device `sm`? Plain: arch <= sm; 'a': equal; 'f': same family (major) and arch <= sm.
 bool image_arch_fits(int arch, char suffix, int sm);
 
-// Calls fn for each fatbin container found in an ELF file's bytes (sections .nv_fatbin, __nv_relfatbin, .nvFatBinSegment), for tools.
+// Does a machine code entry hold any kernel or function? nvcc's device link leaves empty ones in programs that need no linking.
+bool image_has_machine_code(const struct image_entry *e);
+
+// Calls fn for each fatbin container found in the data of an ELF file of the host (.nv_fatbin, __nv_relfatbin and any other section), for
+// tools. 0, or 200 if the bytes are not such a file.
 int image_scan_elf(const void *elf, size_t size, void (*fn)(void *user, const struct image *im, const char *section), void *user);
 
 #endif

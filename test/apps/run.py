@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Builds and runs whole programs: test/apps/*.cu (nvcc) and *.c (driver API, no toolkit needed).
 
-    run.py --build DIR [--lib DIR] [--cudart static|shared] [--only NAME ...] [--build-only] [--timeout S]
+    run.py --build DIR [--lib DIR] [--cudart static|shared|static12|shared12] [--only NAME ...] [--build-only] [--timeout S]
 
 A program passes if it exits 0 and its last line is PASS. A line `// nvcc: OPTIONS` in a .cu file adds options (file names in
 it are relative to this folder). Without --lib the program runs on whatever libcuda.so.1 the loader finds, so the same
@@ -19,6 +19,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+# CUDA 12's runtime (headers, libcudart_static.a, libcudart.so.12) as its wheel unpacks: scripts/setup.sh puts it there.
+CUDA12 = ROOT / "build/cuda12/nvidia/cuda_runtime"
 
 
 def find_nvcc():
@@ -39,8 +41,14 @@ def command(source, target, args, nvcc):
         return [os.environ.get("CC", "cc"), "-O1", "-g", "-std=gnu17", "-Wall", "-Wextra", f"-I{ROOT}/include", f"-I{HERE}",
                 "-o", target, source, f"-L{args.lib}", "-l:libcuda.so.1", "-lm", "-lpthread"]
     more = options(source)
+    if args.cudart.endswith("12"):
+        runtime = ["-cudart", "none", f"-I{CUDA12}/include"]
+        more = more + ([f"{CUDA12}/lib/libcudart_static.a"] if args.cudart == "static12" else [f"{CUDA12}/lib/libcudart.so.12"])
+        more += ["-ldl", "-lrt", "-lpthread"]
+    else:
+        runtime = ["-cudart", args.cudart]
     arch = [] if any(o.startswith("-arch") for o in more) else ["-arch=" + args.arch, "-code=" + args.arch]
-    return [nvcc, "-O2", *arch, "-cudart", args.cudart, "-std=c++17", "-Wno-deprecated-gpu-targets", "-I", HERE, "-o", target,
+    return [nvcc, "-O2", *arch, *runtime, "-std=c++17", "-Wno-deprecated-gpu-targets", "-I", HERE, "-o", target,
             source, *more]
 
 
@@ -51,7 +59,7 @@ def newest(source):
 
 def build(source, args, nvcc):
     """Returns (binary or None, message)."""
-    target = args.build / (source.stem if args.cudart == "static" else source.stem + "-shared")
+    target = args.build / (source.stem if args.cudart == "static" else f"{source.stem}-{args.cudart}")
     if target.exists() and target.stat().st_mtime > newest(source):
         return target, ""
     done = subprocess.run([str(x) for x in command(source, target, args, nvcc)], capture_output=True, text=True)
@@ -64,6 +72,8 @@ def environment(args, nvcc):
     if args.cudart == "shared" and nvcc:
         home = pathlib.Path(nvcc).resolve().parents[1]
         paths += [str(home / d) for d in ("lib64", "lib") if (home / d).is_dir()]
+    if args.cudart == "shared12":
+        paths.append(str(CUDA12 / "lib"))
     if paths:
         env["LD_LIBRARY_PATH"] = ":".join(paths + [p for p in [env.get("LD_LIBRARY_PATH")] if p])
     return env
@@ -86,6 +96,8 @@ def run(binary, args, env):
 def one(source, args, nvcc, env):
     if source.suffix == ".cu" and not nvcc:
         return source.stem, "SKIP", "no nvcc found (set CUDA_HOME or put nvcc on PATH)"
+    if args.cudart.endswith("12") and not CUDA12.is_dir():
+        return source.stem, "SKIP", "no CUDA 12 runtime in build/cuda12 (make setup fetches it from PyPI)"
     binary, message = build(source, args, nvcc)
     if not binary:
         return source.stem, "FAIL", "does not compile:\n" + message[-3000:]
@@ -100,7 +112,7 @@ def main():
     p.add_argument("--nvcc", action="store_true", help="print the nvcc that would be used and end")
     p.add_argument("--build", type=pathlib.Path, default=ROOT / "build/apps")
     p.add_argument("--lib", type=pathlib.Path)
-    p.add_argument("--cudart", choices=["static", "shared"], default="static")
+    p.add_argument("--cudart", choices=["static", "shared", "static12", "shared12"], default="static")
     p.add_argument("--arch", default="compute_75")
     p.add_argument("--only", nargs="*")
     p.add_argument("--kind", choices=["cu", "c", "all"], default="all")
