@@ -22,10 +22,13 @@ KINDS = "dDsSipqmtlfx"
 DIRECTIVES = """version target address_size entry func visible extern weak common global shared const local
 param reg tex align pragma file loc section alias attribute callprototype calltargets branchtargets
 maxntid reqntid minnctapersm maxnctapersm maxnreg noreturn abi_preserve abi_preserve_control
-explicitcluster reqnctapercluster maxclusterrank blocksareclusters ptr sreg function b8 b16 b32 b64
-byte unified managed surf sampler noprototype ident""".split()
+explicitcluster reqnctapercluster maxclusterrank blocksareclusters ptr sreg unified managed surf sampler
+ident""".split()
 # wgmma shapes come last: rarely used, and there are many of them.
 WGSHAPES = [f"m64n{n}k{k}" for k in (16, 8, 32, 256) for n in range(8, 257, 8)]
+
+
+MOD_WORDS = 8  # PTX_MOD_WORDS of ptx.h; the generated file asserts it
 
 
 class TableError(Exception):
@@ -320,7 +323,7 @@ def write_forms(t, out):
     mods = enumerators("PTX_MOD", t.mods())
     number = {e: i + 1 for i, e in enumerate(dict.fromkeys(mods.values()))}
     value = {token: number[e] for token, e in mods.items()}
-    words = (len(number) + 1 + 63) // 64
+    words = MOD_WORDS
     sets, operands, types, groups, forms = [], [], [], [], []
     for f in t.forms:
         ops = [f"{{'{k}', '{k2 or 0}', {int(o)}, {operand_type(ty)}}}".replace("'0'", "0")
@@ -340,6 +343,7 @@ def write_forms(t, out):
                       f"{pool(groups, grp) if grp else 0}, {len(grp)}, {allowed}, 0x{space:x}, "
                       f"{f.isa}, {f.sm}, {flags}}}"))
     out.write(f"_Static_assert(PTX_MODS <= 64 * PTX_MOD_WORDS, \"enlarge PTX_MOD_WORDS\");\n")
+    out.write(f"_Static_assert(PTX_MOD_WORDS == {MOD_WORDS}, \"MOD_WORDS differs\");\n")
     out.write(f"_Static_assert(PTX_TYPES == {len(TYPES)} && PTX_TYPES <= 64, \"types differ\");\n\n")
     out.write("const uint64_t ptx_mod_sets[][PTX_MOD_WORDS] = {\n")
     for s in sets:

@@ -37,3 +37,12 @@ if [ -z "$(python3 test/apps/run.py --nvcc)" ]; then
         nvidia-cuda-runtime==13.0.96 nvidia-cuda-cccl==13.0.85 || echo "setup: no toolkit: CUDA C++ programs will be skipped" >&2
     [ ! -d build/wheels/nvidia/cu13 ] || python3 scripts/toolkit.py build/wheels/nvidia/cu13 build/toolkit
 fi
+
+# CUDA 12's runtime, which programs are linked with as well.
+if [ ! -d build/cuda12/nvidia/cuda_runtime ]; then
+    echo "setup: fetching CUDA 12.9's runtime from PyPI into build/cuda12"
+    mkdir -p build
+    [ -x build/venv/bin/pip ] || python3 -m venv build/venv
+    build/venv/bin/pip install -q --target build/cuda12 nvidia-cuda-runtime-cu12==12.9.79 ||
+        echo "setup: no CUDA 12 runtime: those programs will be skipped" >&2
+fi

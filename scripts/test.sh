@@ -19,6 +19,10 @@ step "unit tests" python3 scripts/unit.py "$build"
 step "programs, static cudart" python3 test/apps/run.py --lib "$build/lib" --build "$build/apps"
 step "programs, shared cudart" python3 test/apps/run.py --lib "$build/lib" --build "$build/apps" --cudart shared --kind cu \
     --only vector_add memory_spaces streams_events graph_capture printf illegal_address separable
+for cudart in static12 shared12; do
+    step "programs, CUDA 12's cudart ($cudart)" python3 test/apps/run.py --lib "$build/lib" --build "$build/apps" --cudart $cudart --kind cu \
+        --only vector_add memory_spaces streams_events graph_capture printf illegal_address atomics
+done
 step "benchmark kernels, static and shared cudart" python3 scripts/benchmarks.py check "$build"
 
 awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ { p += $1; f += $3; s += $5 }

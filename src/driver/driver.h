@@ -13,8 +13,10 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <limits.h>
 #include <stdbool.h>
 
+#define POLYWARP_NO_RENAME // a name is the exported symbol of that name
 #include "polywarp/cuda.h"
 #include "base/arena.h"
 #include "base/log.h"
@@ -26,7 +28,7 @@
 // ---- handles ----------------------------------------------------------------------------------------
 enum obj_type {
     OBJ_CONTEXT = 1, OBJ_MODULE, OBJ_LIBRARY, OBJ_KERNEL, OBJ_FUNCTION, OBJ_STREAM, OBJ_EVENT, OBJ_GRAPH, OBJ_GRAPH_EXEC,
-    OBJ_GRAPH_NODE, OBJ_POOL, OBJ_LINK, OBJ_ARRAY, OBJ_TEXTURE, OBJ_USER
+    OBJ_GRAPH_NODE, OBJ_POOL, OBJ_LINK, OBJ_ARRAY, OBJ_TEXTURE, OBJ_USER, OBJ_TYPES
 };
 
 // First member of every object. A handle is the object's address; it is valid while the address is in the table of live objects,
@@ -43,6 +45,8 @@ void object_free(void *obj);
 void object_retire(void *obj);
 // The object if `handle` is alive and of that type, else NULL.
 void *object_get(const void *handle, enum obj_type type);
+// Number of live objects of that type, for the report at exit.
+unsigned object_live(enum obj_type type);
 
 // ---- process and devices -----------------------------------------------------------------------------
 enum { MAX_DEVICES = 16 };
@@ -60,7 +64,9 @@ struct device {
 };
 
 struct process {
-    bool initialised;
+    bool initialised;            // cleared again in a forked child (the backend's threads are not there) and at the end
+    bool forked;                 // this process is a child forked after cuInit
+    bool deinitialised;          // the library's destructor ran: calls answer CUDA_ERROR_DEINITIALIZED
     pid_t pid;                   // of cuInit, to notice fork
     int ndevices;
     struct device device[MAX_DEVICES];
@@ -68,6 +74,19 @@ struct process {
 extern struct process process;
 
 struct device *device_get(CUdevice d); // NULL if out of range
+CUdevice device_ordinal(const struct device *d);
+// Compute capability (121 for 12.1) told to the code at address `caller`: NVIDIA's own libraries hear a newer one. NULL: a program.
+int device_cc(const struct device *d, const void *caller);
+// Value of an attribute; -1 for one that CUDA 13.0 does not know.
+int device_attribute(const struct device *d, CUdevice_attribute a);
+
+// Limits of a launch that do not depend on the device.
+enum { MAX_BLOCK_THREADS = 1024, MAX_BLOCK_X = 1024, MAX_BLOCK_Y = 1024, MAX_BLOCK_Z = 64, MAX_GRID_X = INT32_MAX, MAX_GRID_YZ = 65535 };
+
+// The backends by name, the only place that knows them (backends.c). Initialises those that the option asks for and enters their
+// devices into `process`; false with the reason in *why when there is no device.
+bool backends_init(const char *option, const char **why);
+void backends_shutdown(void);
 
 // ---- contexts -----------------------------------------------------------------------------------------
 struct context {
@@ -77,24 +96,34 @@ struct context {
     unsigned flags;
     bool primary;
     bool alive;                  // false once destroyed or the primary was reset
+    atomic_uint refs;            // 1 while alive or primary, and 1 for each place on a thread's stack; the last one frees
     unsigned api_version;
     pthread_mutex_t lock;        // guards the lists below
     struct stream *legacy;       // made at creation
-    struct stream **streams;     // vec: all live streams incl. legacy and per-thread ones
+    pthread_mutex_t order;       // guards streams, orphans and the streams' counters; taken inside lock, never before it
+    struct stream **streams;     // vec: all live streams incl. legacy and per-thread ones (stream_new enters them)
+    struct signal **orphans;     // vec: ends of destroyed streams whose work was pending
     struct module **modules;     // vec
-    struct intmap storage;       // context-local storage of cudart (dark/cls.c)
+    struct intmap storage;       // context-local storage of cudart (storage.c)
+    uint32_t peers;              // bit per ordinal of a device whose memory was made accessible
     size_t limit[16];            // by CUlimit
     CUfunc_cache cache_config;
+    CUsharedconfig shared_config;
 };
 
 struct tls {
     struct context **stack;      // vec: the current context is its last element
     bool per_thread_stream;      // set by _ptds/_ptsz exports for the length of the call
+    const void *caller;          // return address of the export, set by those of calls that answer by caller; else NULL
     CUstreamCaptureMode capture_mode;
     struct ptds_entry *ptds;     // vec: this thread's default stream per context
 };
 extern _Thread_local struct tls tls;
 
+// The context of a handle, alive or not; NULL if it never was one.
+struct context *ctx_get(CUcontext handle);
+// CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_CONTEXT_IS_DESTROYED or success; a NULL handle means the current context.
+CUresult ctx_from_handle(CUcontext handle, struct context **out);
 // The current context. ctx_current gives NULL if there is none. ctx_need answers CUDA_ERROR_INVALID_CONTEXT when there is none,
 // CUDA_ERROR_CONTEXT_IS_DESTROYED when it is gone, or its sticky error; *out is set on success only.
 struct context *ctx_current(void);
@@ -103,8 +132,24 @@ CUresult ctx_need(struct context **out);
 CUresult ctx_synchronize(struct context *c);
 // The primary context made active (used by libraries and kernels that are context-independent).
 CUresult ctx_primary(struct device *d, struct context **out);
-// Destroys streams, modules, memory, storage of a context (destroy and primary reset).
+// A new context object, not alive; and its life: scope, limits, legacy stream.
+struct context *ctx_new(struct device *d, bool primary);
+CUresult ctx_activate(struct context *c, unsigned flags);
+// Destroys streams, modules, memory, storage of a context (destroy and primary reset). Waits for its work. Does nothing if it is not alive.
 void ctx_teardown(struct context *c);
+void ctx_ref(struct context *c);
+void ctx_unref(struct context *c);
+// Checks flags as cuCtxCreate takes them.
+bool ctx_flags_valid(unsigned flags);
+// The primary context of a device, alive or not.
+struct context *ctx_primary_handle(struct device *d);
+
+// Storage under a key in a context, with a destructor that runs (no lock held) when the context is torn down (storage.c).
+typedef void storage_dtor(CUcontext, void *key, void *value);
+CUresult storage_put(struct context *c, void *key, void *value, storage_dtor *dtor);
+CUresult storage_delete(struct context *c, void *key);
+CUresult storage_get(struct context *c, void *key, void **value);
+void storage_destroy(struct context *c);
 
 // ---- modules, libraries, kernels -----------------------------------------------------------------------
 // A code object: linked PTX and its variables' values. Shared by a library and the modules that it becomes in each context.
@@ -114,8 +159,9 @@ struct code {
     struct hash128 key;          // of all PTX text and options
     char *name;                  // for messages and dumps
     int optimize;
-    struct kernel **kernel;      // one per entry, sorted by name (library-level handles)
-    unsigned nkernel;
+    struct ptx_func **entry;     // vec: kernels with a body, sorted by name
+    struct ptx_func **taken;     // vec: ptx_address_taken
+    pthread_mutex_t emit_lock;   // emit_kernel uses the tree's `user` fields: one at a time
 };
 
 struct module {
@@ -123,9 +169,14 @@ struct module {
     struct context *ctx;
     struct code *code;
     struct library *lib;         // the library that it belongs to, or NULL
-    struct strmap vars;          // name -> struct module_var
-    struct function **functions; // vec: made on demand
-    pthread_mutex_t lock;
+    struct strmap vars;          // linker name (variables.c) -> struct module_var; complete once loaded, then read-only
+    struct arena arena;          // of the names and variables
+    struct {
+        void *base;              // the module's variables in one piece of memory; NULL: none
+        size_t size;
+    } block[2];                  // device (global and constant), managed
+    struct function **functions; // vec by index in code->entry: NULL until asked for
+    pthread_mutex_t lock;        // guards functions
 };
 
 struct module_var {
@@ -137,19 +188,24 @@ struct module_var {
 struct library {
     struct object obj;
     struct code *code;           // NULL until first needed when loaded lazily
-    void *image;                 // private copy of the image while code is NULL
-    size_t image_size;
-    struct module *module[MAX_DEVICES]; // per device, in its primary context
-    struct kernel **kernels;     // vec of handles given out
+    struct code_source *source;  // private copy of the chosen entries while code is NULL
+    CUresult failed;             // why it could not be parsed; asked again it answers the same
+    struct module **modules;     // vec: one per context in which it was used
+    struct kernel **kernels;     // vec: one per entry, in the order of code->entry; made with code
     pthread_mutex_t lock;
 };
+
+enum { FUNC_ATTRIBUTES = 16, ATTRIBUTE_UNSET = INT_MIN };
 
 // Library-level kernel: no context. Becomes a function in the current context at launch.
 struct kernel {
     struct object obj;
     struct library *lib;
     struct ptx_func *func;
-    int attribute[32];           // values set by cuKernelSetAttribute, by CUfunction_attribute; -1: not set
+    unsigned index;              // in code->entry
+    int attribute[FUNC_ATTRIBUTES]; // values set by cuKernelSetAttribute, by CUfunction_attribute; ATTRIBUTE_UNSET: not set
+    struct ptx_kernel_info info; // valid once have_info; both guarded by lib->lock
+    bool have_info;
 };
 
 struct function {
@@ -159,18 +215,32 @@ struct function {
     struct ptx_kernel_info info;
     struct backend_kernel *compiled; // atomically published; NULL before the first launch
     pthread_mutex_t lock;        // guards compilation
-    int max_dynamic_shared;      // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    int preferred_carveout;
-    int attribute[32];           // others that were set, by CUfunction_attribute
+    CUresult failed;             // why it could not be compiled; a later try answers the same
+    struct kernel *kernel;       // the library's kernel that it came from, or NULL
+    int attribute[FUNC_ATTRIBUTES]; // values set by cuFuncSetAttribute, by CUfunction_attribute; ATTRIBUTE_UNSET: not set
+    struct old_launch *old;      // state of the cuParamSet* family, or NULL
 };
 
 // Handle given by a program: CUfunction of a module or CUkernel cast to it. Finds or makes the function in context c.
 CUresult function_resolve(CUfunction handle, struct context *c, struct function **out);
 // Compiles if needed.
 CUresult function_compile(struct function *f);
+// Value of an attribute: what was set, else what the kernel and its device say.
+CUresult function_attribute(struct function *f, CUfunction_attribute a, int *value);
+
+// The shape of a launch. cluster 0,0,0 means none.
+struct launch_shape {
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t dynamic_shared;     // bytes
+    bool cooperative;
+};
+// Checks a launch as cuLaunchKernel does, compiles, and makes its command with the parameters copied out of `params` or `extra`.
+// For launches and graph nodes alike; the command belongs to the caller, who sets launch.owner to the handle (CUfunction or CUkernel) that
+// the program gave, so that a captured node can tell it.
+CUresult launch_command(struct function *f, const struct launch_shape *shape, void **params, void **extra, struct command **out);
 
 // ---- streams --------------------------------------------------------------------------------------------
-struct capture;                  // graph under construction (graph_capture.c)
+struct capture;                  // graph under construction (capture.c)
 
 struct stream {
     struct object obj;
@@ -179,62 +249,105 @@ struct stream {
     unsigned flags;              // CU_STREAM_NON_BLOCKING
     int priority;
     bool legacy, per_thread;
-    pthread_mutex_t lock;        // guards all below
-    struct capture *capture;     // NULL: not capturing
-    CUstreamCaptureStatus capture_status;
-    uint64_t work;               // commands submitted so far
+    // Guarded by ctx->order:
+    uint64_t work;               // commands submitted so far (not counted for non-blocking streams)
     uint64_t joined;             // legacy's `work` that this stream has already waited for; for legacy unused
     uint64_t seen;               // this stream's `work` that legacy has already waited for
+    // Guarded by graph_lock (graph.h); `capture` may be read without it to ask whether there is one:
+    struct capture *capture;     // NULL: not capturing
+    struct graph_node **frontier; // vec: nodes on which the next captured one depends
+    CUgraphEdgeData *frontier_edges; // vec of zeros, as long as was ever asked for
+    CUlaunchAttributeValue attribute[16]; // by CUstreamAttrID, as set
 };
+
+enum { STREAM_PRIORITY_LEAST = 0, STREAM_PRIORITY_GREATEST = -5 };
+// Makes a stream, or NULL after logging why. The context's legacy stream is made with legacy = true. Never while holding c->lock.
+struct stream *stream_new(struct context *c, unsigned flags, int priority, bool legacy);
+// Destroys one stream (pending work finishes), or all of a context including legacy, at teardown.
+void stream_free(struct stream *s);
+void streams_free(struct context *c);
+// Waits for all work of all streams of the context; gives the sticky error. What cuCtxSynchronize does apart from its checks.
+CUresult streams_wait(struct context *c);
 
 // Turns a handle into a stream of the current context: NULL is the legacy or (tls.per_thread_stream) the per-thread stream, the
 // handles 1 and 2 are CU_STREAM_LEGACY and CU_STREAM_PER_THREAD. Errors as documented (INVALID_HANDLE, INVALID_CONTEXT, sticky).
 CUresult stream_resolve(CUstream handle, struct stream **out);
-// The one way for work into a stream. Takes ownership of the command. A capturing stream appends a node; else the rules of legacy streams
-// are applied and the queue gets it.
+// The one way for work into a stream. Takes ownership of the command, also on failure. A capturing stream appends a node; else the
+// rules of legacy streams are applied and the queue gets it.
 CUresult stream_submit(struct stream *s, struct command *c);
 // Submits without capture (used by graph launch and synchronous calls).
 void stream_enqueue(struct stream *s, struct command *c);
 // Waits until all that was submitted is done; returns the sticky error.
 CUresult stream_wait(struct stream *s);
+// Nothing is pending that work submitted now would have to wait for.
+bool stream_idle(struct stream *s);
 // Synchronous calls (cuMemcpy...) on a thread while any stream captures in an unsafe mode: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
 CUresult capture_check_unsafe_call(void);
+// As above for calls that wait for a whole context: refused while one of its streams captures.
+CUresult capture_check_context(struct context *c);
 
 struct event {
     struct object obj;
-    struct context *ctx;
+    struct context *ctx;         // may be gone: use only after event_context says that it is not
+    uint64_t ctx_id;
+    bool spin;                   // how the host waits
     unsigned flags;
     pthread_mutex_t lock;
     struct signal *signal;       // of the latest record; NULL: never recorded (counts as done)
-    struct graph_node *captured; // last recorded inside a capture: the node(s) that it stands for (graph_capture.c)
+    struct capture_mark *captured; // last recorded inside a capture: the nodes that it stands for; guarded by graph_lock
 };
 
 // ---- memory ---------------------------------------------------------------------------------------------
-enum mem_kind { MK_DEVICE, MK_HOST, MK_REGISTERED, MK_MANAGED, MK_POOL, MK_MODULE, MK_VMM };
+enum mem_kind { MK_DEVICE, MK_HOST, MK_REGISTERED, MK_MANAGED, MK_POOL, MK_MODULE, MK_VMM, MK_GRAPH };
 
 // One allocation in the table of all allocations, sorted by address, process-wide.
 struct mem {
     uintptr_t addr;
-    size_t size;
+    size_t size;                 // bytes
     enum mem_kind kind;
     struct context *ctx;
     struct device *dev;
     unsigned flags;              // CU_MEMHOSTALLOC_*, CU_MEM_ATTACH_*, ...
-    struct pool *pool;
-    uint64_t buffer_id;
-    bool read_mostly;
-    int preferred_location;
+    struct pool *pool;           // MK_POOL
+    struct graph_mem *graph;     // MK_GRAPH: memory of an allocation node
+    uint64_t buffer_id;          // given by mem_add
+    bool sync_memops;
 };
 
 void mem_add(const struct mem *m);
 bool mem_find(const void *p, struct mem *out);   // the allocation that contains p
 bool mem_remove(const void *base, struct mem *out); // exactly that base
-void mem_forget_context(struct context *c);      // frees all memory of a context
+bool mem_update(const void *p, void (*fn)(struct mem *m, void *user), void *user); // fn under the table's lock
+// All of [p, p + size) is in one allocation, or in adjacent mappings (MK_VMM). size 0: true.
+bool mem_covers(const void *p, size_t size);
+// Device memory for internal use (variables of modules): allocates and enters it into the table.
+CUresult mem_new(struct context *c, enum mem_kind kind, size_t size, unsigned flags, void **out);
+// Undoes mem_new and frees to the backend. INVALID_VALUE if base is no such allocation. Does not wait for work that uses it.
+CUresult mem_delete(const void *base);
+void mem_forget_context(struct context *c);      // frees all memory of a context, pools' blocks too
+
+// CUDA array: linear memory, rows and slices packed without padding.
+struct array {
+    struct object obj;
+    struct context *ctx;
+    CUDA_ARRAY3D_DESCRIPTOR desc;
+    size_t element;              // bytes of a texel: channels * size of a channel
+    size_t pitch, slice;         // bytes from row to row, from slice (or layer) to slice
+    size_t rows, slices;         // at least 1
+    char *base;
+    size_t size;                 // bytes
+    uint64_t buffer_id;          // of its memory, which goes when the context goes
+};
+
+struct pool;
+// Frees what pools hold beyond their release thresholds. Called by synchronising calls.
+void pools_trim(struct device *d);
+CUresult pool_default(struct device *d, struct pool **out); // made on demand
 
 // ---- graphs ------------------------------------------------------------------------------------------------
 struct graph;
 struct graph_node;
-// Appends the command to the stream's capture. Called by stream_submit with the stream's lock held.
+// Appends the command to the stream's capture. Called by stream_submit.
 CUresult capture_append(struct stream *s, struct command *c);
 
 // ---- errors ---------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The linker's container: what is written is read back, damaged bytes are refused.
 #include "driver/module.h"
-#include "test/check.h"
+#include "../check.h"
 
 static const struct container_text sample[] = {
     {".version 9.0\n", "--fmad false", "a.ptx", 13},

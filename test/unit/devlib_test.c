@@ -186,8 +186,9 @@ some_double(void)
 // The native operation in a rounding mode; volatile keeps it there.
 #define NATIVE(type, mode, expr)                                                                   \
     ({                                                                                             \
+        volatile double wide = x;                                                                  \
         volatile type a = x, b = y, c = z;                                                         \
-        (void)a, (void)b, (void)c;                                                                      \
+        (void)a, (void)b, (void)c, (void)wide;                                                                      \
         fesetround(mode);                                                                          \
         volatile type r_ = (expr);                                                                 \
         fesetround(FE_TONEAREST);                                                                  \
@@ -251,7 +252,7 @@ directed_conversions(void)
     int good = 0;
     for (int k = 0; k < 200000; k++) {
         double y = 0, z = 0, x = k & 1 ? some_double() : some_float() * (1 + 0x1p-40);
-#define C(rnd, mode) ONE("f32.f64." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_f64(x), (float)x)
+#define C(rnd, mode) ONE("f32.f64." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_f64(x), (float)wide)
         C(rz, modes[0]);
         C(rm, modes[1]);
         C(rp, modes[2]);

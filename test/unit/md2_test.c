@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // MD2 against the test suite of RFC 1319, HMAC against values computed independently.
 #include "driver/dark/md2.h"
-#include "test/check.h"
+#include "../check.h"
 
 static void
 hex(char *to, const uint8_t d[MD2_SIZE])
@@ -35,7 +35,8 @@ static const struct {
     {"abc", "da853b0d3f88d99b30283a69e6ded6bb"},
     {"message digest", "ab4f496bfb2a530b219ff33031fe06b0"},
     {"abcdefghijklmnopqrstuvwxyz", "4e8ddff3650292ab5a4108c3aa47940b"},
-    {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "da33def2a42df13975352846c30338cd"},
+    {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+     "da33def2a42df13975352846c30338cd"},
     {"12345678901234567890123456789012345678901234567890123456789012345678901234567890",
      "d5976f79d83d3a0dc9806c3c66f3efd8"},
 };

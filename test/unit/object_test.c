@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of live objects.
 #include "driver/driver.h"
-#include "test/check.h"
+#include "../check.h"
 
 static void
 found_while_alive(void)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// From a function to the backend's kernel: SIMT IR on a cache miss, addresses of variables, the
+// key.
+#include "driver/module.h"
+#include "emit/emit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static LLVMModuleRef
+emit(void *user, LLVMContextRef ctx, const struct emit_target *target, int *error)
+{
+    struct function *f = user;
+    struct code *code = f->mod->code;
+    struct emit_target t = *target;
+    t.sm = device_cc(f->mod->ctx->dev, NULL);
+    struct ptx_diags d = {0};
+    pthread_mutex_lock(&code->emit_lock);
+    LLVMModuleRef m = emit_kernel(ctx, code->program, f->func, &t, &d);
+    pthread_mutex_unlock(&code->emit_lock);
+    if (!m || vec_len(d.list)) {
+        struct arena a = {0};
+        const char *text = ptx_diags_text(&d, &a, f->func->sym->module->name);
+        if (m)
+            LOG(LOG_COMPILE, "%s: %s", f->func->sym->name, text);
+        else
+            LOG(LOG_UNSUPPORTED, "kernel %s: %s", f->func->sym->name, text);
+        arena_free(&a);
+    }
+    ptx_diags_free(&d);
+    *error = m ? BE_OK : BE_NOT_SUPPORTED;
+    return m;
+}
+
+static uint64_t
+resolve(void *user, const char *symbol)
+{
+    const struct function *f = user;
+    const struct module_var *v = strmap_get(&f->mod->vars, symbol);
+    return v ? v->addr : 0;
+}
+
+static struct hash128
+key_of(const struct function *f)
+{
+    const char *name = f->func->sym->name;
+    unsigned rest[2] = {emit_version, (unsigned)device_cc(f->mod->ctx->dev, NULL)};
+    struct hash128 h = hash128_more(f->mod->code->key, name, strlen(name));
+    return hash128_more(h, rest, sizeof rest);
+}
+
+static CUresult
+compile_locked(struct function *f)
+{
+    struct context *c = f->mod->ctx;
+    char dump_name[192];
+    snprintf(dump_name, sizeof dump_name, "%s.%.128s", f->mod->code->name, f->func->sym->name);
+    struct compile_request r = {
+        .kernel = f->func->sym->name,
+        .key = key_of(f),
+        .optimize = f->mod->code->optimize,
+        .emit = emit,
+        .resolve = resolve,
+        .user = f,
+        .dump_name = dump_name,
+    };
+    struct backend_kernel *k = NULL;
+    f->failed = (CUresult)c->dev->be->compile(c->scope, &r, &k);
+    if (f->failed != CUDA_SUCCESS)
+        return fail(f->failed, "kernel %s could not be compiled", f->func->sym->name);
+    __atomic_store_n(&f->compiled, k, __ATOMIC_RELEASE);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+function_compile(struct function *f)
+{
+    if (__atomic_load_n(&f->compiled, __ATOMIC_ACQUIRE))
+        return CUDA_SUCCESS;
+    pthread_mutex_lock(&f->lock);
+    CUresult r = f->failed;
+    if (r == CUDA_SUCCESS && !f->compiled)
+        r = compile_locked(f);
+    pthread_mutex_unlock(&f->lock);
+    return r;
+}
