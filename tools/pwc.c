@@ -25,7 +25,8 @@ struct options {
 // What the CPU backend asks for on x86-64; emit needs no more of a target.
 static const struct emit_target host = {
     .triple = "x86_64-unknown-linux-gnu",
-    .data_layout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
+    .data_layout =
+        "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
     .sm = 121,
 };
 
@@ -34,7 +35,8 @@ usage(FILE *out)
 {
     fputs("usage: pwc [options] file.ptx...\n"
           "Compiles PTX to the IR that backends take and prints it. Several files are linked.\n"
-          "  --emit=ast|ir|opt|none  what to print: instructions read, IR (default), IR after mem2reg\n"
+          "  --emit=ast|ir|opt|none  what to print: instructions read, IR (default), IR after "
+          "mem2reg\n"
           "                          and simplification, or nothing but errors\n"
           "  --kernel=NAME           only this kernel\n"
           "  --line-info             attach PTX lines\n",
@@ -57,8 +59,10 @@ static bool
 parse_options(int argc, char **argv, struct options *o)
 {
     static const struct option longopt[] = {
-        {"emit", required_argument, NULL, 'e'}, {"kernel", required_argument, NULL, 'k'},
-        {"line-info", no_argument, NULL, 'g'},  {"help", no_argument, NULL, 'h'},
+        {"emit", required_argument, NULL, 'e'},
+        {"kernel", required_argument, NULL, 'k'},
+        {"line-info", no_argument, NULL, 'g'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     *o = (struct options){.stage = STAGE_IR};
@@ -77,7 +81,7 @@ parse_options(int argc, char **argv, struct options *o)
     return optind < argc;
 }
 
-// ---- input ------------------------------------------------------------------------------------------
+// ---- input --------------------------------------------------------------------------------------
 static char *
 read_file(const char *path, size_t *size)
 {
@@ -133,12 +137,12 @@ read_program(char **path, int n)
     return p;
 }
 
-// ---- output -----------------------------------------------------------------------------------------
+// ---- output -------------------------------------------------------------------------------------
 static void
 print_ast(const struct ptx_func *f)
 {
-    printf("%s %s: %u instructions, %u registers, %u variables\n", f->is_entry ? "kernel" : "function",
-           f->sym->name, f->ninst, f->nreg, f->nvar);
+    printf("%s %s: %u instructions, %u registers, %u variables\n",
+           f->is_entry ? "kernel" : "function", f->sym->name, f->ninst, f->nreg, f->nvar);
     for (uint32_t k = 0, label = 0; k < f->ninst; k++) {
         const struct ptx_inst *i = &f->inst[k];
         for (; label < f->nlabel && f->label[label]->label == k; label++)
@@ -156,7 +160,8 @@ static bool
 optimise(LLVMModuleRef m)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef err = LLVMRunPasses(m, "function(sroa,instcombine,simplifycfg,early-cse)", NULL, o);
+    LLVMErrorRef err =
+        LLVMRunPasses(m, "function(sroa,instcombine,simplifycfg,early-cse)", NULL, o);
     LLVMDisposePassBuilderOptions(o);
     if (!err)
         return true;

@@ -88,7 +88,8 @@ struct command {
             uint32_t dynamic_shared;     // bytes
             bool cooperative;            // all blocks must be able to make progress together
             size_t param_size;
-            void *params;                // points to memory behind the command (command_launch allocates both)
+            void *params;                // points to memory behind the command (command_new allocates both)
+            void *owner;                 // the driver's handle of the kernel, for graphs; backends do not look at it
         } launch;
         struct {
             char *dst;

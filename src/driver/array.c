@@ -64,9 +64,11 @@ array_check(const CUDA_ARRAY3D_DESCRIPTOR *d)
         return fail(CUDA_ERROR_NOT_SUPPORTED, "array format 0x%x", (int)d->Format);
     bool cube = d->Flags & CUDA_ARRAY3D_CUBEMAP, layered = d->Flags & CUDA_ARRAY3D_LAYERED;
     if (cube && (d->Width != d->Height || (layered ? !d->Depth || d->Depth % 6 : d->Depth != 6)))
-        return fail(CUDA_ERROR_INVALID_VALUE, "cubemap of %zu x %zu x %zu", d->Width, d->Height, d->Depth);
+        return fail(CUDA_ERROR_INVALID_VALUE, "cubemap of %zu x %zu x %zu", d->Width, d->Height,
+                    d->Depth);
     if (layered ? !d->Depth : d->Depth && !d->Height)
-        return fail(CUDA_ERROR_INVALID_VALUE, "array of %zu x %zu x %zu", d->Width, d->Height, d->Depth);
+        return fail(CUDA_ERROR_INVALID_VALUE, "array of %zu x %zu x %zu", d->Width, d->Height,
+                    d->Depth);
     return CUDA_SUCCESS;
 }
 
@@ -82,7 +84,7 @@ array_layout(struct array *a)
            !__builtin_mul_overflow(a->slice, a->slices, &a->size);
 }
 
-// ---- life ------------------------------------------------------------------------------------------------------------
+// ---- life -----------------------------------------------------------------
 CUresult
 pw_cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
@@ -99,7 +101,8 @@ pw_cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
         return r;
     struct array layout = {.desc = *d};
     if (!array_layout(&layout))
-        return fail(CUDA_ERROR_OUT_OF_MEMORY, "array of %zu x %zu x %zu", d->Width, d->Height, d->Depth);
+        return fail(CUDA_ERROR_OUT_OF_MEMORY, "array of %zu x %zu x %zu", d->Width, d->Height,
+                    d->Depth);
     void *base;
     r = mem_new(c, MK_DEVICE, layout.size, 0, &base);
     if (r)
@@ -165,11 +168,12 @@ pw_cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *out, CUarray handle)
         return r;
     if (!out)
         return fail(CUDA_ERROR_INVALID_VALUE, "the output pointer is NULL");
-    *out = (CUDA_ARRAY_DESCRIPTOR){a->desc.Width, a->desc.Height, a->desc.Format, a->desc.NumChannels};
+    *out =
+        (CUDA_ARRAY_DESCRIPTOR){a->desc.Width, a->desc.Height, a->desc.Format, a->desc.NumChannels};
     return CUDA_SUCCESS;
 }
 
-// ---- copies: bytes [offset, offset + size) of the array's first row ------------------------------------------------------
+// ---- copies: bytes [offset, offset + size) of the array's first row -------
 struct run {
     CUmemorytype type;
     const void *host;
@@ -184,11 +188,19 @@ struct run {
 static CUresult
 copy_run(struct run dst, struct run src, size_t size, CUstream stream, enum submit_mode mode)
 {
-    CUDA_MEMCPY3D p = {
-        .srcXInBytes = src.offset, .srcMemoryType = src.type, .srcHost = src.host, .srcDevice = src.device,
-        .srcArray = src.array, .dstXInBytes = dst.offset, .dstMemoryType = dst.type,
-        .dstHost = (void *)dst.host, .dstDevice = dst.device, .dstArray = dst.array,
-        .WidthInBytes = size, .Height = 1, .Depth = 1};
+    CUDA_MEMCPY3D p = {.srcXInBytes = src.offset,
+                       .srcMemoryType = src.type,
+                       .srcHost = src.host,
+                       .srcDevice = src.device,
+                       .srcArray = src.array,
+                       .dstXInBytes = dst.offset,
+                       .dstMemoryType = dst.type,
+                       .dstHost = (void *)dst.host,
+                       .dstDevice = dst.device,
+                       .dstArray = dst.array,
+                       .WidthInBytes = size,
+                       .Height = 1,
+                       .Depth = 1};
     struct command *c;
     CUresult r = copy3d_command(&p, &c);
     return r ? r : copy_submit(stream, c, mode);
@@ -221,7 +233,8 @@ pw_cuMemcpyAtoH_v2(void *dst, CUarray src, size_t offset, size_t size)
 CUresult
 pw_cuMemcpyAtoA_v2(CUarray dst, size_t dst_offset, CUarray src, size_t src_offset, size_t size)
 {
-    return copy_run(RUN_ARRAY(dst, dst_offset), RUN_ARRAY(src, src_offset), size, NULL, SUBMIT_SYNC);
+    return copy_run(RUN_ARRAY(dst, dst_offset), RUN_ARRAY(src, src_offset), size, NULL,
+                    SUBMIT_SYNC);
 }
 
 CUresult

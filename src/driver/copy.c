@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copies of one run of bytes, and how every copy goes into a stream.
 //
-// Unified addressing: an argument is judged by what the table of allocations says of it, not by the call's name. Memory that the table
-// does not know is pageable host memory: it is read or written before an asynchronous call returns, as CUDA says.
+// Unified addressing: an argument is judged by what the table of allocations says of it, not by the
+// call's name. Memory that the table does not know is pageable host memory: it is read or written
+// before an asynchronous call returns, as CUDA says.
 #include "driver/memory.h"
 #include "driver/graph.h"
 #include "api_impl.h"
@@ -10,12 +11,14 @@
 #include <string.h>
 
 enum {
-    STAGE_LIMIT = 1 << 20,       // bytes of a pageable source that are copied aside rather than waited for
-    INLINE_SYNC = 1 << 20,       // bytes copied by the calling thread when nothing is pending: a waiting caller
-    INLINE_ASYNC = 64 << 10      // ... and one that would go on
+    STAGE_LIMIT =
+        1 << 20, // bytes of a pageable source that are copied aside rather than waited for
+    INLINE_SYNC =
+        1 << 20, // bytes copied by the calling thread when nothing is pending: a waiting caller
+    INLINE_ASYNC = 64 << 10 // ... and one that would go on
 };
 
-// ---- submission ------------------------------------------------------------------------------------------------
+// ---- submission -----------------------------------------------------------
 static size_t
 bytes_of(const struct command *c)
 {
@@ -86,8 +89,8 @@ static CUresult
 copy_async(struct stream *s, struct command *c, bool read_source)
 {
     bool from = read_source || pageable(c->copy.src), to = pageable(c->copy.dst);
-    if (s->ctx->dev->props->integrated && bytes_of(c) <= (from || to ? INLINE_SYNC : INLINE_ASYNC) &&
-        stream_idle(s)) {
+    if (s->ctx->dev->props->integrated &&
+        bytes_of(c) <= (from || to ? INLINE_SYNC : INLINE_ASYNC) && stream_idle(s)) {
         copy_now(c);
         command_free(c);
         return CUDA_SUCCESS;
@@ -121,7 +124,7 @@ copy_submit(CUstream handle, struct command *c, enum submit_mode mode)
     return copy_async(s, c, mode == SUBMIT_READ_SOURCE);
 }
 
-// ---- one run of bytes ---------------------------------------------------------------------------------------------
+// ---- one run of bytes -----------------------------------------------------
 CUresult
 side_check(const void *p, size_t size, enum side side, const char *role)
 {
@@ -131,18 +134,19 @@ side_check(const void *p, size_t size, enum side side, const char *role)
         return CUDA_SUCCESS;
     struct mem m;
     if (mem_find(p, &m))
-        return fail(CUDA_ERROR_INVALID_VALUE, "%s %p: %zu bytes exceed the allocation of %zu at %p", role, p,
-                    size, m.size, (void *)m.addr);
+        return fail(CUDA_ERROR_INVALID_VALUE, "%s %p: %zu bytes exceed the allocation of %zu at %p",
+                    role, p, size, m.size, (void *)m.addr);
     if (side == SIDE_DEVICE)
         return fail(CUDA_ERROR_INVALID_VALUE, "%s %p is in no allocation", role, p);
     if ((uintptr_t)p + size < (uintptr_t)p)
-        return fail(CUDA_ERROR_INVALID_VALUE, "%s %p: %zu bytes pass the end of memory", role, p, size);
+        return fail(CUDA_ERROR_INVALID_VALUE, "%s %p: %zu bytes pass the end of memory", role, p,
+                    size);
     return CUDA_SUCCESS;
 }
 
 static CUresult
-copy1d(void *dst, enum side dst_side, const void *src, enum side src_side, size_t size, CUstream stream,
-       enum submit_mode mode)
+copy1d(void *dst, enum side dst_side, const void *src, enum side src_side, size_t size,
+       CUstream stream, enum submit_mode mode)
 {
     if (!size)
         return copy_submit(stream, NULL, mode);
@@ -166,7 +170,7 @@ ptr(CUdeviceptr p)
     return (void *)(uintptr_t)p;
 }
 
-// ---- calls ---------------------------------------------------------------------------------------------------------
+// ---- calls ----------------------------------------------------------------
 CUresult
 pw_cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t size)
 {
@@ -231,8 +235,8 @@ pw_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext s
 }
 
 CUresult
-pw_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size,
-                     CUstream stream)
+pw_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
+                     size_t size, CUstream stream)
 {
     CUresult r = peer_check(dst_ctx, src_ctx);
     return r ? r : pw_cuMemcpyDtoDAsync_v2(dst, src, size, stream);

@@ -15,15 +15,17 @@ struct end {
     size_t slice;                  // bytes from slice to slice
 };
 
-// First byte and last byte of the box are inside the address space: *span is their distance plus one.
+// First byte and last byte of the box are inside the address space: *span is their distance plus
+// one.
 static bool
 layout(struct end *e, char *base, size_t w, size_t h, size_t d, size_t *span)
 {
     size_t z, y, at, dz, dy;
     if (__builtin_mul_overflow(e->z, e->slice, &z) || __builtin_mul_overflow(e->y, e->pitch, &y) ||
         __builtin_add_overflow(z, y, &at) || __builtin_add_overflow(at, e->x, &at) ||
-        __builtin_mul_overflow(d - 1, e->slice, &dz) || __builtin_mul_overflow(h - 1, e->pitch, &dy) ||
-        __builtin_add_overflow(dz, dy, span) || __builtin_add_overflow(*span, w, span))
+        __builtin_mul_overflow(d - 1, e->slice, &dz) ||
+        __builtin_mul_overflow(h - 1, e->pitch, &dy) || __builtin_add_overflow(dz, dy, span) ||
+        __builtin_add_overflow(*span, w, span))
         return false;
     e->at = (char *)((uintptr_t)base + at);
     return (uintptr_t)base + at >= (uintptr_t)base && (uintptr_t)e->at + *span >= (uintptr_t)e->at;
@@ -38,7 +40,8 @@ place_in_array(struct end *e, size_t w, size_t h, size_t d)
         return r;
     if (e->x > a->pitch || w > a->pitch - e->x || e->y > a->rows || h > a->rows - e->y ||
         e->z > a->slices || d > a->slices - e->z)
-        return fail(CUDA_ERROR_INVALID_VALUE, "%s: box %zu x %zu x %zu at %zu, %zu, %zu exceeds the array %zu x %zu x %zu",
+        return fail(CUDA_ERROR_INVALID_VALUE,
+                    "%s: box %zu x %zu x %zu at %zu, %zu, %zu exceeds the array %zu x %zu x %zu",
                     e->role, w, h, d, e->x, e->y, e->z, a->pitch, a->rows, a->slices);
     e->pitch = a->pitch;
     e->slice = a->slice;
@@ -52,7 +55,8 @@ place(struct end *e, size_t w, size_t h, size_t d)
 {
     if (e->type == CU_MEMORYTYPE_ARRAY)
         return place_in_array(e, w, h, d);
-    if (e->type != CU_MEMORYTYPE_HOST && e->type != CU_MEMORYTYPE_DEVICE && e->type != CU_MEMORYTYPE_UNIFIED)
+    if (e->type != CU_MEMORYTYPE_HOST && e->type != CU_MEMORYTYPE_DEVICE &&
+        e->type != CU_MEMORYTYPE_UNIFIED)
         return fail(CUDA_ERROR_INVALID_VALUE, "%s: memory type %d", e->role, (int)e->type);
     void *base = e->type == CU_MEMORYTYPE_HOST ? e->host : (void *)(uintptr_t)e->device;
     if (!base)
@@ -62,7 +66,8 @@ place(struct end *e, size_t w, size_t h, size_t d)
     // A pitch matters, and is checked, only where there is a second row.
     if (ok && e->pitch < row) {
         if (e->pitch && (h > 1 || d > 1 || e->y || e->z))
-            return fail(CUDA_ERROR_INVALID_VALUE, "%s: pitch %zu < %zu bytes", e->role, e->pitch, row);
+            return fail(CUDA_ERROR_INVALID_VALUE, "%s: pitch %zu < %zu bytes", e->role, e->pitch,
+                        row);
         e->pitch = row;
     }
     if (e->height && e->height < h && d > 1)
@@ -70,7 +75,8 @@ place(struct end *e, size_t w, size_t h, size_t d)
     ok = ok && !__builtin_mul_overflow(e->pitch, e->height ? e->height : h, &e->slice);
     if (!ok || !layout(e, base, w, h, d, &span))
         return fail(CUDA_ERROR_INVALID_VALUE, "%s: the box exceeds the address space", e->role);
-    return side_check(e->at, span, e->type == CU_MEMORYTYPE_DEVICE ? SIDE_DEVICE : SIDE_HOST, e->role);
+    return side_check(e->at, span, e->type == CU_MEMORYTYPE_DEVICE ? SIDE_DEVICE : SIDE_HOST,
+                      e->role);
 }
 
 CUresult
@@ -84,10 +90,12 @@ copy3d_command(const CUDA_MEMCPY3D *p, struct command **out)
     if (!p->WidthInBytes || !p->Height || !p->Depth)
         return CUDA_SUCCESS;
     size_t w = p->WidthInBytes, h = p->Height, d = p->Depth;
-    struct end src = {"source", p->srcMemoryType, (void *)p->srcHost, p->srcDevice, p->srcArray,
-                      p->srcXInBytes, p->srcY, p->srcZ, p->srcPitch, p->srcHeight, NULL, 0};
-    struct end dst = {"destination", p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray,
-                      p->dstXInBytes, p->dstY, p->dstZ, p->dstPitch, p->dstHeight, NULL, 0};
+    struct end src = {
+        "source", p->srcMemoryType, (void *)p->srcHost, p->srcDevice, p->srcArray, p->srcXInBytes,
+        p->srcY,  p->srcZ,          p->srcPitch,        p->srcHeight, NULL,        0};
+    struct end dst = {"destination", p->dstMemoryType, p->dstHost, p->dstDevice,
+                      p->dstArray,   p->dstXInBytes,   p->dstY,    p->dstZ,
+                      p->dstPitch,   p->dstHeight,     NULL,       0};
     CUresult r = place(&src, w, h, d);
     if (!r)
         r = place(&dst, w, h, d);
@@ -107,7 +115,7 @@ copy3d_command(const CUDA_MEMCPY3D *p, struct command **out)
     return CUDA_SUCCESS;
 }
 
-// ---- calls ---------------------------------------------------------------------------------------------------------
+// ---- calls ----------------------------------------------------------------
 static CUresult
 copy3d(const CUDA_MEMCPY3D *p, CUstream stream, enum submit_mode mode)
 {
@@ -141,10 +149,11 @@ peer3d(const CUDA_MEMCPY3D_PEER *p, CUstream stream, enum submit_mode mode)
     if (r)
         return r;
     CUDA_MEMCPY3D q = {
-        p->srcXInBytes, p->srcY, p->srcZ, p->srcLOD, p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray,
-        NULL, p->srcPitch, p->srcHeight,
-        p->dstXInBytes, p->dstY, p->dstZ, p->dstLOD, p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray,
-        NULL, p->dstPitch, p->dstHeight, p->WidthInBytes, p->Height, p->Depth};
+        p->srcXInBytes,   p->srcY,        p->srcZ,         p->srcLOD,   p->srcMemoryType,
+        p->srcHost,       p->srcDevice,   p->srcArray,     NULL,        p->srcPitch,
+        p->srcHeight,     p->dstXInBytes, p->dstY,         p->dstZ,     p->dstLOD,
+        p->dstMemoryType, p->dstHost,     p->dstDevice,    p->dstArray, NULL,
+        p->dstPitch,      p->dstHeight,   p->WidthInBytes, p->Height,   p->Depth};
     return copy3d(&q, stream, mode);
 }
 

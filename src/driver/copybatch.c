@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Batches of copies: each is an ordinary asynchronous copy; they go into the stream one after the other.
+// Batches of copies: each is an ordinary asynchronous copy; they go into the stream one after the
+// other.
 #include "driver/memory.h"
 #include "api_impl.h"
 
@@ -30,13 +31,18 @@ check_attributes(size_t count, const CUmemcpyAttributes *a, const size_t *index,
 }
 
 static CUresult
-batch_one(CUdeviceptr dst, CUdeviceptr src, size_t size, CUmemcpySrcAccessOrder order, CUstream stream)
+batch_one(CUdeviceptr dst, CUdeviceptr src, size_t size, CUmemcpySrcAccessOrder order,
+          CUstream stream)
 {
     if (order != CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL)
         return pw_cuMemcpyAsync(dst, src, size, stream);
-    CUDA_MEMCPY3D p = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED, .srcDevice = src,
-                       .dstMemoryType = CU_MEMORYTYPE_UNIFIED, .dstDevice = dst,
-                       .WidthInBytes = size, .Height = 1, .Depth = 1};
+    CUDA_MEMCPY3D p = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                       .srcDevice = src,
+                       .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                       .dstDevice = dst,
+                       .WidthInBytes = size,
+                       .Height = 1,
+                       .Depth = 1};
     struct command *c;
     CUresult r = copy3d_command(&p, &c);
     return r ? r : copy_submit(stream, c, SUBMIT_READ_SOURCE);
@@ -75,11 +81,11 @@ pw_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, si
     return pw_cuMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, index, nattrs, NULL, stream);
 }
 
-// ---- 3D ------------------------------------------------------------------------------------------------------------
+// ---- 3D -------------------------------------------------------------------
 // One end of a 3D copy; *element gets the bytes of an array's texel.
 static CUresult
-operand(const CUmemcpy3DOperand *o, CUmemorytype *type, CUdeviceptr *device, CUarray *array, size_t *pitch,
-        size_t *height, CUoffset3D *offset, size_t *element)
+operand(const CUmemcpy3DOperand *o, CUmemorytype *type, CUdeviceptr *device, CUarray *array,
+        size_t *pitch, size_t *height, CUoffset3D *offset, size_t *element)
 {
     if (o->type == CU_MEMCPY_OPERAND_TYPE_POINTER) {
         *type = CU_MEMORYTYPE_UNIFIED;
@@ -108,11 +114,11 @@ batch_3d(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
     CUDA_MEMCPY3D p = {0};
     CUoffset3D from = {0}, to = {0};
     size_t element = 1;
-    CUresult r = operand(&op->src, &p.srcMemoryType, &p.srcDevice, &p.srcArray, &p.srcPitch, &p.srcHeight,
-                         &from, &element);
+    CUresult r = operand(&op->src, &p.srcMemoryType, &p.srcDevice, &p.srcArray, &p.srcPitch,
+                         &p.srcHeight, &from, &element);
     if (!r)
-        r = operand(&op->dst, &p.dstMemoryType, &p.dstDevice, &p.dstArray, &p.dstPitch, &p.dstHeight, &to,
-                    &element);
+        r = operand(&op->dst, &p.dstMemoryType, &p.dstDevice, &p.dstArray, &p.dstPitch,
+                    &p.dstHeight, &to, &element);
     if (r)
         return r;
     p.srcXInBytes = from.x, p.srcY = from.y, p.srcZ = from.z;
@@ -132,15 +138,16 @@ batch_3d(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
 }
 
 CUresult
-pw_cuMemcpy3DBatchAsync(size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed, unsigned long long flags,
-                        CUstream stream)
+pw_cuMemcpy3DBatchAsync(size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed,
+                        unsigned long long flags, CUstream stream)
 {
     size_t none;
     if (!failed)
         failed = &none;
     *failed = SIZE_MAX;
     if (!n || !ops || flags)
-        return fail(CUDA_ERROR_INVALID_VALUE, "%zu copies at %p, flags %llu", n, (void *)ops, flags);
+        return fail(CUDA_ERROR_INVALID_VALUE, "%zu copies at %p, flags %llu", n, (void *)ops,
+                    flags);
     CUresult r = batch_stream(stream);
     for (size_t i = 0; !r && i < n; i++) {
         r = batch_3d(&ops[i], stream);
@@ -151,7 +158,8 @@ pw_cuMemcpy3DBatchAsync(size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, size_t *failed, u
 }
 
 CUresult
-pw_cuMemcpy3DBatchAsync_v2(size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags, CUstream stream)
+pw_cuMemcpy3DBatchAsync_v2(size_t n, CUDA_MEMCPY3D_BATCH_OP *ops, unsigned long long flags,
+                           CUstream stream)
 {
     return pw_cuMemcpy3DBatchAsync(n, ops, NULL, flags, stream);
 }

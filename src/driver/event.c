@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Events: an event stands for the signal of its latest record, or, inside a capture, for nodes of the graph.
+// Events: an event stands for the signal of its latest record, or, inside a capture, for nodes of
+// the graph.
 #include "driver/driver.h"
 #include "driver/graph.h"
 #include "api_impl.h"
 
-enum {
-    CREATE_FLAGS = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS
-};
+enum { CREATE_FLAGS = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS };
 
 static CUresult
 event_get(CUevent handle, struct event **out)
@@ -61,7 +60,7 @@ event_context(const struct event *e)
     return c && c->obj.id == e->ctx_id && c->alive ? c : NULL;
 }
 
-// ---- life ------------------------------------------------------------------------------------------------------------
+// ---- life -----------------------------------------------------------------
 CUresult
 pw_cuEventCreate(CUevent *out, unsigned flags)
 {
@@ -75,7 +74,8 @@ pw_cuEventCreate(CUevent *out, unsigned flags)
     struct event *e = object_new(OBJ_EVENT, sizeof *e);
     e->ctx = c;
     e->ctx_id = c->obj.id;
-    e->spin = !(flags & CU_EVENT_BLOCKING_SYNC) && (c->flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_SPIN;
+    e->spin =
+        !(flags & CU_EVENT_BLOCKING_SYNC) && (c->flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_SPIN;
     e->flags = flags;
     pthread_mutex_init(&e->lock, NULL);
     *out = (CUevent)e;
@@ -103,7 +103,7 @@ pw_cuEventDestroy(CUevent handle)
     return pw_cuEventDestroy_v2(handle);
 }
 
-// ---- record and wait -----------------------------------------------------------------------------------------------------
+// ---- record and wait ------------------------------------------------------
 CUresult
 pw_cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned flags)
 {
@@ -117,7 +117,8 @@ pw_cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned flags)
     if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL)
         return fail(CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
     if (event_context(e) != s->ctx)
-        return fail(CUDA_ERROR_INVALID_HANDLE, "event %p and stream are of different contexts", (void *)e);
+        return fail(CUDA_ERROR_INVALID_HANDLE, "event %p and stream are of different contexts",
+                    (void *)e);
     if (stream_capturing(s))
         return capture_record(s, e, flags & CU_EVENT_RECORD_EXTERNAL);
     if (s->legacy)
@@ -147,13 +148,13 @@ pw_cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned flags)
         return r;
     if (flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL)
         return fail(CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
-    if (e->captured || stream_capturing(s))
+    if (__atomic_load_n(&e->captured, __ATOMIC_ACQUIRE) || stream_capturing(s))
         return capture_wait(s, e, flags & CU_EVENT_WAIT_EXTERNAL);
     struct command *c = event_wait_command(e);
     return c ? stream_submit(s, c) : CUDA_SUCCESS;
 }
 
-// ---- host side ---------------------------------------------------------------------------------------------------------
+// ---- host side ------------------------------------------------------------
 // An event that the host may ask about, and its signal (NULL: never recorded).
 static CUresult
 event_ask(CUevent handle, struct event **e, struct signal **s)

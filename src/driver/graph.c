@@ -48,7 +48,7 @@ graph_free(struct graph *g, struct user_ref **drop)
     object_free(g);
 }
 
-// ---- edges ---------------------------------------------------------------------------------------------------------------
+// ---- edges ----------------------------------------------------------------
 static size_t
 find_edge(const struct edge *v, const struct graph_node *other, const CUgraphEdgeData *data)
 {
@@ -166,7 +166,8 @@ graph_clone(struct graph *g, struct graph **out)
     }
     for (size_t i = 0; !r && i < vec_len(g->nodes); i++)
         for (size_t k = 0; k < vec_len(g->nodes[i]->in); k++)
-            connect(copy->nodes[g->nodes[i]->in[k].node->index], copy->nodes[i], g->nodes[i]->in[k].data);
+            connect(copy->nodes[g->nodes[i]->in[k].node->index], copy->nodes[i],
+                    g->nodes[i]->in[k].data);
     if (r) {
         struct user_ref *none = NULL;
         graph_free(copy, &none);
@@ -177,7 +178,7 @@ graph_clone(struct graph *g, struct graph **out)
     return CUDA_SUCCESS;
 }
 
-// ---- calls ---------------------------------------------------------------------------------------------------------------
+// ---- calls ----------------------------------------------------------------
 CUresult
 pw_cuGraphCreate(CUgraph *out, unsigned flags)
 {
@@ -198,7 +199,9 @@ pw_cuGraphDestroy(CUgraph handle)
         graph_free(g, &drop);
     pthread_mutex_unlock(&graph_lock);
     user_drop(drop);
-    return ok ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_VALUE, "%p is no graph that can be destroyed", (void *)handle);
+    return ok ? CUDA_SUCCESS
+              : fail(CUDA_ERROR_INVALID_VALUE, "%p is no graph that can be destroyed",
+                     (void *)handle);
 }
 
 CUresult
@@ -223,7 +226,8 @@ node_destroy(CUgraphNode handle, struct user_ref **drop)
     GRAPH_LOCKED();
     struct graph_node *n = graph_node_get(handle);
     if (!n || n->graph->capture)
-        return fail(CUDA_ERROR_INVALID_VALUE, "%p is no node that can be destroyed", (void *)handle);
+        return fail(CUDA_ERROR_INVALID_VALUE, "%p is no node that can be destroyed",
+                    (void *)handle);
     if (n->w.mem)
         return fail(CUDA_ERROR_NOT_SUPPORTED, "memory nodes cannot be destroyed");
     struct graph *g = n->graph;
@@ -253,17 +257,20 @@ pw_cuGraphDestroyNode(CUgraphNode handle)
 
 // Checks one pair of an edge call.
 static CUresult
-check_pair(const struct graph *g, CUgraphNode from, CUgraphNode to, struct graph_node **f, struct graph_node **t)
+check_pair(const struct graph *g, CUgraphNode from, CUgraphNode to, struct graph_node **f,
+           struct graph_node **t)
 {
     *f = graph_node_get(from);
     *t = graph_node_get(to);
     if (!*f || !*t || (*f)->graph != g || (*t)->graph != g || *f == *t)
-        return fail(CUDA_ERROR_INVALID_VALUE, "%p -> %p are not two nodes of the graph", (void *)from, (void *)to);
+        return fail(CUDA_ERROR_INVALID_VALUE, "%p -> %p are not two nodes of the graph",
+                    (void *)from, (void *)to);
     return CUDA_SUCCESS;
 }
 
 static CUresult
-check_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, size_t n, struct graph **g)
+check_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to, size_t n,
+            struct graph **g)
 {
     *g = graph_get(handle);
     if (!*g || (n && (!from || !to)))
@@ -302,7 +309,8 @@ pw_cuGraphRemoveDependencies_v2(CUgraph handle, const CUgraphNode *from, const C
         CUgraphEdgeData want = data ? data[i] : (CUgraphEdgeData){0};
         size_t k = find_edge(f->out, t, &want);
         if (k == SIZE_MAX)
-            return fail(CUDA_ERROR_INVALID_VALUE, "there is no such edge %p -> %p", (void *)from[i], (void *)to[i]);
+            return fail(CUDA_ERROR_INVALID_VALUE, "there is no such edge %p -> %p", (void *)from[i],
+                        (void *)to[i]);
         remove_edge(f->out, k);
         remove_edge(t->in, find_edge(t->in, f, &want));
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Graphs and captures: what their files share.
 //
-// graph_lock guards the structure of all graphs and the state of all captures, process-wide: both are rarely changed and never on the
-// path of a launch. It is taken before a context's or a stream's locks, is not held while user code runs and not while a kernel compiles.
+// graph_lock guards the structure of all graphs and the state of all captures, process-wide: both
+// are rarely changed and never on the path of a launch. It is taken before a context's or a
+// stream's locks, is not held while user code runs and not while a kernel compiles.
 #ifndef DRIVER_GRAPH_H
 #define DRIVER_GRAPH_H
 
@@ -20,16 +21,17 @@ graph_unlock_(int *unused)
 #define GRAPH_LOCKED()                                                                             \
     int locked_ __attribute__((cleanup(graph_unlock_), unused)) = pthread_mutex_lock(&graph_lock)
 
-// ---- memory of allocation nodes (graph_mem.c) --------------------------------------------------------------------------
-// Shared by a graph's node, its clones and executables; its address is fixed from the node's creation.
+// ---- memory of allocation nodes (graph_mem.c) -----------------------------
+// Shared by a graph's node, its clones and executables; its address is fixed from the node's
+// creation.
 struct graph_mem {
     atomic_uint refs;
     struct context *ctx;
     struct device *dev;
     void *addr;
-    size_t size;                 // bytes
-    atomic_bool live;            // allocated by a launch and not freed since
-    atomic_bool instantiated;    // by one executable at most
+    size_t size;              // bytes
+    atomic_bool live;         // allocated by a launch and not freed since
+    atomic_bool instantiated; // by one executable at most
 };
 
 CUresult graph_mem_new(struct context *c, size_t size, struct graph_mem **out);
@@ -37,24 +39,26 @@ struct graph_mem *graph_mem_ref(struct graph_mem *m);
 void graph_mem_unref(struct graph_mem *m); // NULL allowed
 void graph_mem_alloc(struct graph_mem *m); // a launch allocates it
 bool graph_mem_free(struct graph_mem *m);  // false if it was not live
-void graph_mem_forget(struct graph_mem *m); // its context goes: frees the memory whoever refers to it
+void
+graph_mem_forget(struct graph_mem *m); // its context goes: frees the memory whoever refers to it
 
-// ---- nodes ---------------------------------------------------------------------------------------------------------------
+// ---- nodes ----------------------------------------------------------------
 // What a node does: parameters as the program may ask for them, and the command made of them.
 struct work {
     CUgraphNodeType type;
     struct context *ctx;
-    CUgraphNodeParams params;    // pointers inside lead to `args` and `access`
-    struct command *cmd;         // KERNEL, MEMCPY, MEMSET, HOST, BATCH_MEM_OP: copied for each launch; NULL: nothing to do
-    void **args;                 // vec: kernelParams, into cmd's parameter block
-    CUmemAccessDesc *access;     // vec: MEM_ALLOC
-    struct graph_mem *mem;       // MEM_ALLOC, and MEM_FREE of a graph's memory: one reference
-    struct graph *child;         // GRAPH: owned
+    CUgraphNodeParams params; // pointers inside lead to `args` and `access`
+    struct command *cmd;      // KERNEL, MEMCPY, MEMSET, HOST, BATCH_MEM_OP: copied for each launch;
+                              // NULL: nothing to do
+    void **args;              // vec: kernelParams, into cmd's parameter block
+    CUmemAccessDesc *access;  // vec: MEM_ALLOC
+    struct graph_mem *mem;    // MEM_ALLOC, and MEM_FREE of a graph's memory: one reference
+    struct graph *child;      // GRAPH: owned
     CUlaunchAttributeValue *attr; // KERNEL: vec by CUkernelNodeAttrID, as set; NULL: none
 };
 
 struct edge {
-    struct graph_node *node;     // the other end
+    struct graph_node *node; // the other end
     CUgraphEdgeData data;
 };
 
@@ -62,10 +66,10 @@ struct graph_node {
     struct object obj;
     struct graph *graph;
     struct work w;
-    struct edge *in, *out;       // vecs: dependencies, dependent nodes
-    uint64_t origin;             // id of the node of which it is a clone, else its own
-    size_t index;                // scratch of walks
-    bool mark;                   // scratch of walks
+    struct edge *in, *out; // vecs: dependencies, dependent nodes
+    uint64_t origin;       // id of the node of which it is a clone, else its own
+    size_t index;          // scratch of walks
+    bool mark;             // scratch of walks
 };
 
 struct user_ref {
@@ -75,13 +79,14 @@ struct user_ref {
 
 struct graph {
     struct object obj;
-    struct graph_node **nodes;   // vec, in order of creation
-    struct graph_node *owner;    // the node whose child this is, or NULL
-    struct capture *capture;     // that still adds to it, or NULL
-    struct user_ref *users;      // vec
+    struct graph_node **nodes; // vec, in order of creation
+    struct graph_node *owner;  // the node whose child this is, or NULL
+    struct capture *capture;   // that still adds to it, or NULL
+    struct user_ref *users;    // vec
 };
 
-// Makes work of parameters as cuGraphAddNode takes them; params is updated where the call answers in it. No lock is held.
+// Makes work of parameters as cuGraphAddNode takes them; params is updated where the call answers
+// in it. No lock is held.
 CUresult work_make(CUgraphNodeParams *params, struct work *out);
 // Makes the work of a captured command, which it takes over.
 void work_capture(struct stream *s, struct command *c, struct work *out);
@@ -92,21 +97,27 @@ const char *work_type_name(CUgraphNodeType t);
 struct graph *graph_get(CUgraph g);
 struct graph_node *graph_node_get(CUgraphNode n);
 struct graph *graph_new(void);
-// Frees it and its nodes; references to user objects are appended to *drop (vec) for user_drop after unlocking. Holds graph_lock.
+// Frees it and its nodes; references to user objects are appended to *drop (vec) for user_drop
+// after unlocking. Holds graph_lock.
 void graph_free(struct graph *g, struct user_ref **drop);
 CUresult graph_clone(struct graph *g, struct graph **out);
 // Takes over *w on success.
-struct graph_node *graph_add(struct graph *g, struct work *w, struct graph_node *const *deps, size_t ndeps);
-CUresult graph_link(struct graph_node *from, struct graph_node *to, CUgraphEdgeData data); // INVALID_VALUE: edge exists, or a cycle
-// Indices of the nodes in an order that respects dependencies; sets node->index to positions in g->nodes. vec
+struct graph_node *graph_add(struct graph *g, struct work *w, struct graph_node *const *deps,
+                             size_t ndeps);
+CUresult graph_link(struct graph_node *from, struct graph_node *to,
+                    CUgraphEdgeData data); // INVALID_VALUE: edge exists, or a cycle
+// Indices of the nodes in an order that respects dependencies; sets node->index to positions in
+// g->nodes. vec
 size_t *graph_order(struct graph *g);
 
-// ---- user objects (user_object.c) ----------------------------------------------------------------------------------------
-void user_ref_add(struct user_ref **vec, struct user_object *o, unsigned count); // takes over `count` references
-void user_retain_all(struct user_ref **to, struct user_ref *from);              // one reference for each object in `from`
-void user_drop(struct user_ref *vec);                                            // releases all, frees vec; user code may run
+// ---- user objects (user_object.c) -----------------------------------------
+void user_ref_add(struct user_ref **vec, struct user_object *o,
+                  unsigned count); // takes over `count` references
+void user_retain_all(struct user_ref **to,
+                     struct user_ref *from); // one reference for each object in `from`
+void user_drop(struct user_ref *vec);        // releases all, frees vec; user code may run
 
-// ---- capture (capture.c) ---------------------------------------------------------------------------------------------------
+// ---- capture (capture.c) --------------------------------------------------
 struct capture_mark;
 
 static inline bool
@@ -119,17 +130,20 @@ stream_capturing(struct stream *s)
 CUresult capture_add(struct stream *s, struct work *w, struct graph_node **out);
 CUresult capture_record(struct stream *s, struct event *e, bool external);
 CUresult capture_wait(struct stream *s, struct event *e, bool external);
-// Refusals of calls that a capture does not allow; a refused call invalidates the captures that it met.
-CUresult capture_check_stream(struct stream *s);         // a call that waits for or asks about a capturing stream
-CUresult capture_check_legacy(struct context *c);        // work in the legacy stream beside a capture in a blocking stream
-CUresult capture_check_event(struct event *e);           // a host call about a captured event
+// Refusals of calls that a capture does not allow; a refused call invalidates the captures that it
+// met.
+CUresult
+capture_check_stream(struct stream *s); // a call that waits for or asks about a capturing stream
+CUresult capture_check_legacy(
+    struct context *c); // work in the legacy stream beside a capture in a blocking stream
+CUresult capture_check_event(struct event *e); // a host call about a captured event
 void capture_forget_stream(struct stream *s);
 void capture_forget_event(struct event *e);
 
-// ---- events and pools, from elsewhere --------------------------------------------------------------------------------------
-struct signal *event_signal(struct event *e);            // a reference, NULL: never recorded
-struct command *event_record_command(struct event *e);   // renews the event's signal
-struct command *event_wait_command(struct event *e);     // NULL: nothing to wait for
-void pools_release(struct device *d);                    // frees all that pools hold and do not use
+// ---- events and pools, from elsewhere -------------------------------------
+struct signal *event_signal(struct event *e);          // a reference, NULL: never recorded
+struct command *event_record_command(struct event *e); // renews the event's signal
+struct command *event_wait_command(struct event *e);   // NULL: nothing to wait for
+void pools_release(struct device *d);                  // frees all that pools hold and do not use
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Attributes of kernel nodes. Cooperation and cluster size change the launch; the others are remembered.
+// Attributes of kernel nodes. Cooperation and cluster size change the launch; the others are
+// remembered.
 #include "driver/graph.h"
 #include "api_impl.h"
 
@@ -49,7 +50,8 @@ apply(struct work *w, CUkernelNodeAttrID a, const CUkernelNodeAttrValue *v)
 }
 
 CUresult
-pw_cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUkernelNodeAttrID a, CUkernelNodeAttrValue *out)
+pw_cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUkernelNodeAttrID a,
+                                 CUkernelNodeAttrValue *out)
 {
     GRAPH_LOCKED();
     struct graph_node *n;
@@ -72,7 +74,8 @@ pw_cuGraphKernelNodeGetAttribute(CUgraphNode handle, CUkernelNodeAttrID a, CUker
 }
 
 CUresult
-pw_cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID a, const CUkernelNodeAttrValue *v)
+pw_cuGraphKernelNodeSetAttribute(CUgraphNode handle, CUkernelNodeAttrID a,
+                                 const CUkernelNodeAttrValue *v)
 {
     GRAPH_LOCKED();
     struct graph_node *n;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Executable graphs: instantiation, launch, end.
 //
-// A launch puts copies of the nodes' commands into the stream's queue in an order that respects the edges. Launches of one executable do not
-// overlap: a launch in another stream waits for the one before.
+// A launch puts copies of the nodes' commands into the stream's queue in an order that respects the
+// edges. Launches of one executable do not overlap: a launch in another stream waits for the one
+// before.
 #include "driver/graph_exec.h"
 #include "api_impl.h"
 
@@ -10,8 +11,9 @@
 #include <string.h>
 
 enum {
-    INSTANTIATE_FLAGS = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-                        CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
+    INSTANTIATE_FLAGS =
+        CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+        CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
 };
 
 struct graph_exec *
@@ -20,7 +22,7 @@ exec_get(CUgraphExec e)
     return object_get(e, OBJ_GRAPH_EXEC);
 }
 
-// ---- lists -------------------------------------------------------------------------------------------------------------------
+// ---- lists ----------------------------------------------------------------
 void
 exec_list_free(struct exec_list *l)
 {
@@ -88,7 +90,7 @@ exec_index(struct graph_exec *e)
     index_list(&e->by_id, &e->list);
 }
 
-// ---- instantiation -------------------------------------------------------------------------------------------------------------
+// ---- instantiation --------------------------------------------------------
 // Claims the memory of allocation nodes, which one executable may use. False if another has it.
 static bool
 claim_memory(struct exec_list *l, bool claim, bool *any)
@@ -117,7 +119,8 @@ instantiate(struct graph *g, unsigned long long flags, CUgraphExec *out)
         return r;
     if (!claim_memory(&list, true, &memory)) {
         exec_list_free(&list);
-        return fail(CUDA_ERROR_NOT_SUPPORTED, "a graph with memory nodes has one executable at a time");
+        return fail(CUDA_ERROR_NOT_SUPPORTED,
+                    "a graph with memory nodes has one executable at a time");
     }
     struct graph_exec *e = object_new(OBJ_GRAPH_EXEC, sizeof *e);
     pthread_mutex_init(&e->lock, NULL);
@@ -126,7 +129,8 @@ instantiate(struct graph *g, unsigned long long flags, CUgraphExec *out)
     e->has_memory = memory;
     user_retain_all(&e->users, g->users);
     exec_index(e);
-    LOG(LOG_STREAM, "graph %p: executable %p of %zu nodes", (void *)g, (void *)e, vec_len(list.nodes));
+    LOG(LOG_STREAM, "graph %p: executable %p of %zu nodes", (void *)g, (void *)e,
+        vec_len(list.nodes));
     *out = (CUgraphExec)e;
     return CUDA_SUCCESS;
 }
@@ -152,14 +156,16 @@ pw_cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph handle, CUDA_GRAPH_INS
         return fail(CUDA_ERROR_INVALID_VALUE, "the parameters are NULL");
     p->hErrNode_out = NULL;
     CUresult r = pw_cuGraphInstantiateWithFlags(out, handle, p->flags);
-    p->result_out = !r                            ? CUDA_GRAPH_INSTANTIATE_SUCCESS
-                    : r == CUDA_ERROR_NOT_SUPPORTED ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
-                                                    : CUDA_GRAPH_INSTANTIATE_ERROR;
+    p->result_out = !r ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+                    : r == CUDA_ERROR_NOT_SUPPORTED
+                        ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
+                        : CUDA_GRAPH_INSTANTIATE_ERROR;
     return r;
 }
 
 CUresult
-pw_cuGraphInstantiate_v2(CUgraphExec *out, CUgraph g, CUgraphNode *error_node, char *log, size_t size)
+pw_cuGraphInstantiate_v2(CUgraphExec *out, CUgraph g, CUgraphNode *error_node, char *log,
+                         size_t size)
 {
     if (error_node)
         *error_node = NULL;
@@ -194,7 +200,7 @@ pw_cuGraphUpload(CUgraphExec handle, CUstream stream)
     return r;
 }
 
-// ---- end -----------------------------------------------------------------------------------------------------------------------
+// ---- end ------------------------------------------------------------------
 static void
 exec_end(void *user)
 {
@@ -209,7 +215,8 @@ exec_end(void *user)
     free(e);
 }
 
-// Commands in flight are copies; what they still need of the executable is its memory and what user objects stand for.
+// Commands in flight are copies; what they still need of the executable is its memory and what user
+// objects stand for.
 CUresult
 pw_cuGraphExecDestroy(CUgraphExec handle)
 {
@@ -227,7 +234,7 @@ pw_cuGraphExecDestroy(CUgraphExec handle)
     return CUDA_SUCCESS;
 }
 
-// ---- launch ----------------------------------------------------------------------------------------------------------------------
+// ---- launch ---------------------------------------------------------------
 // Memory of allocation nodes that is still allocated from the launch before.
 static CUresult
 check_memory(struct graph_exec *e, struct exec_list *l)
@@ -240,7 +247,8 @@ check_memory(struct graph_exec *e, struct exec_list *l)
         if (n->w.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC || !atomic_load(&n->w.mem->live))
             continue;
         if (!(e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
-            return fail(CUDA_ERROR_INVALID_VALUE, "memory %p of the launch before is not free", n->w.mem->addr);
+            return fail(CUDA_ERROR_INVALID_VALUE, "memory %p of the launch before is not free",
+                        n->w.mem->addr);
         graph_mem_free(n->w.mem);
     }
     return r;
@@ -254,7 +262,8 @@ launch_event(struct stream *s, const struct exec_node *n)
         log_error("a graph's event was destroyed: its node is left out");
         return;
     }
-    struct command *c = n->w.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ? event_record_command(e) : event_wait_command(e);
+    struct command *c = n->w.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ? event_record_command(e)
+                                                                     : event_wait_command(e);
     if (c)
         stream_enqueue(s, c);
 }
@@ -330,7 +339,8 @@ list_to_graph(const struct exec_list *l, struct graph **out)
 static CUresult
 capture_launch(struct graph_exec *e, struct stream *s)
 {
-    struct work w = {.type = CU_GRAPH_NODE_TYPE_GRAPH, .ctx = s->ctx, .params.type = CU_GRAPH_NODE_TYPE_GRAPH};
+    struct work w = {
+        .type = CU_GRAPH_NODE_TYPE_GRAPH, .ctx = s->ctx, .params.type = CU_GRAPH_NODE_TYPE_GRAPH};
     if (e->has_memory)
         return fail(CUDA_ERROR_NOT_SUPPORTED, "capture of a graph with memory nodes");
     pthread_mutex_lock(&graph_lock);

@@ -6,29 +6,29 @@
 #include "driver/graph.h"
 
 struct exec_node {
-    struct work w;               // child graphs live in `child` instead
-    uint64_t origin;             // id of the node of the graph that was instantiated
-    uint64_t updated;            // id of the node that an update took the work from, or 0
+    struct work w;    // child graphs live in `child` instead
+    uint64_t origin;  // id of the node of the graph that was instantiated
+    uint64_t updated; // id of the node that an update took the work from, or 0
     bool disabled;
-    size_t *deps;                // vec: indices of the nodes that this one depends on
-    struct exec_list *child;     // GRAPH: owned
+    size_t *deps;            // vec: indices of the nodes that this one depends on
+    struct exec_list *child; // GRAPH: owned
 };
 
 // Nodes in the order of their creation, and the order in which they are launched.
 struct exec_list {
-    struct exec_node *nodes;     // vec
-    size_t *order;               // vec
+    struct exec_node *nodes; // vec
+    size_t *order;           // vec
 };
 
 struct graph_exec {
     struct object obj;
     unsigned long long flags;
-    pthread_mutex_t lock;        // guards all below
+    pthread_mutex_t lock; // guards all below
     struct exec_list list;
-    struct intmap by_id;         // node id -> struct exec_node
-    struct signal *last;         // end of the latest launch
-    uint64_t last_stream;        // id of its stream
-    struct user_ref *users;      // vec
+    struct intmap by_id;    // node id -> struct exec_node
+    struct signal *last;    // end of the latest launch
+    uint64_t last_stream;   // id of its stream
+    struct user_ref *users; // vec
     bool has_memory;
 };
 

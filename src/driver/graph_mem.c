@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Memory of graphs' allocation nodes. Its address is fixed when the node is made, so the memory exists from then until the last graph or
-// executable that refers to it is gone and it is not allocated; "allocated" and "free" in between are states that are only counted.
+// Memory of graphs' allocation nodes. Its address is fixed when the node is made, so the memory
+// exists from then until the last graph or executable that refers to it is gone and it is not
+// allocated; "allocated" and "free" in between are states that are only counted.
 #include "driver/memory.h"
 #include "driver/graph.h"
 #include "api_impl.h"
@@ -31,7 +32,8 @@ count_used(const struct graph_mem *m, int64_t bytes)
 static void
 count_reserved(const struct graph_mem *m, int64_t bytes)
 {
-    count(m->dev, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH, bytes);
+    count(m->dev, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH,
+          bytes);
 }
 
 CUresult
@@ -49,7 +51,8 @@ graph_mem_new(struct context *c, size_t size, struct graph_mem **out)
     m->dev = c->dev;
     m->addr = p;
     m->size = size;
-    mem_add(&(struct mem){.addr = (uintptr_t)p, .size = size, .kind = MK_GRAPH, .ctx = c, .dev = c->dev, .graph = m});
+    mem_add(&(struct mem){
+        .addr = (uintptr_t)p, .size = size, .kind = MK_GRAPH, .ctx = c, .dev = c->dev, .graph = m});
     count_reserved(m, (int64_t)size);
     *out = m;
     return CUDA_SUCCESS;
@@ -103,7 +106,7 @@ graph_mem_free(struct graph_mem *m)
     return true;
 }
 
-// ---- calls -----------------------------------------------------------------------------------------------------------------
+// ---- calls ----------------------------------------------------------------
 CUresult
 pw_cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute a, void *value)
 {

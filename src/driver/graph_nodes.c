@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Nodes: adding them, asking for and changing their parameters. Each typed call is the generic one with its part of CUgraphNodeParams.
+// Nodes: adding them, asking for and changing their parameters. Each typed call is the generic one
+// with its part of CUgraphNodeParams.
 #include "driver/graph.h"
 #include "driver/graph_params.h"
 #include "api_impl.h"
@@ -18,18 +19,20 @@ check_place(CUgraph handle, const CUgraphNode *deps, size_t ndeps, struct graph 
     for (size_t i = 0; i < ndeps; i++) {
         struct graph_node *n = graph_node_get(deps[i]);
         if (!n || n->graph != *g || n->mark)
-            return fail(CUDA_ERROR_INVALID_VALUE, "dependency %p is no node of the graph or given twice", (void *)deps[i]);
+            return fail(CUDA_ERROR_INVALID_VALUE,
+                        "dependency %p is no node of the graph or given twice", (void *)deps[i]);
         n->mark = true;
     }
     return CUDA_SUCCESS;
 }
 
 CUresult
-pw_cuGraphAddNode_v2(CUgraphNode *out, CUgraph handle, const CUgraphNode *deps, const CUgraphEdgeData *data,
-                     size_t ndeps, CUgraphNodeParams *params)
+pw_cuGraphAddNode_v2(CUgraphNode *out, CUgraph handle, const CUgraphNode *deps,
+                     const CUgraphEdgeData *data, size_t ndeps, CUgraphNodeParams *params)
 {
     if (!out || !params)
-        return fail(CUDA_ERROR_INVALID_VALUE, "phGraphNode %p, params %p", (void *)out, (void *)params);
+        return fail(CUDA_ERROR_INVALID_VALUE, "phGraphNode %p, params %p", (void *)out,
+                    (void *)params);
     struct graph *g;
     struct work w;
     pthread_mutex_lock(&graph_lock);
@@ -56,7 +59,8 @@ pw_cuGraphAddNode_v2(CUgraphNode *out, CUgraph handle, const CUgraphNode *deps, 
 }
 
 CUresult
-pw_cuGraphAddNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps, CUgraphNodeParams *params)
+pw_cuGraphAddNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps,
+                  CUgraphNodeParams *params)
 {
     return pw_cuGraphAddNode_v2(out, g, deps, NULL, ndeps, params);
 }
@@ -67,7 +71,7 @@ missing(void)
     return fail(CUDA_ERROR_INVALID_VALUE, "the parameters are NULL");
 }
 
-// ---- typed parameters into generic ones, for this file and the executables' ----------------------------------------------------
+// ---- typed parameters into generic ones, for this file and the executables' -----
 void
 params_kernel(const CUDA_KERNEL_NODE_PARAMS *p, CUgraphNodeParams *q)
 {
@@ -95,7 +99,8 @@ void
 params_memset(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext ctx, CUgraphNodeParams *q)
 {
     *q = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_MEMSET};
-    q->memset = (CUDA_MEMSET_NODE_PARAMS_v2){p->dst, p->pitch, p->value, p->elementSize, p->width, p->height, ctx};
+    q->memset = (CUDA_MEMSET_NODE_PARAMS_v2){p->dst,   p->pitch,  p->value, p->elementSize,
+                                             p->width, p->height, ctx};
 }
 
 void
@@ -113,7 +118,7 @@ params_event(CUgraphNodeType type, CUevent event, CUgraphNodeParams *q)
     q->eventRecord.event = event; // eventWait lies at the same place
 }
 
-// ---- adding ------------------------------------------------------------------------------------------------------------------
+// ---- adding ---------------------------------------------------------------
 CUresult
 pw_cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps,
                            const CUDA_KERNEL_NODE_PARAMS *p)
@@ -170,7 +175,8 @@ pw_cuGraphAddHostNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size
 }
 
 CUresult
-pw_cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps, CUgraph child)
+pw_cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps,
+                            CUgraph child)
 {
     CUgraphNodeParams q = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
     q.graph.graph = child;
@@ -185,7 +191,8 @@ pw_cuGraphAddEmptyNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, siz
 }
 
 CUresult
-pw_cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps, CUevent event)
+pw_cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps,
+                             CUevent event)
 {
     CUgraphNodeParams q;
     params_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event, &q);
@@ -193,7 +200,8 @@ pw_cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph g, const CUgraphNode *dep
 }
 
 CUresult
-pw_cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps, CUevent event)
+pw_cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps,
+                           CUevent event)
 {
     CUgraphNodeParams q;
     params_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event, &q);
@@ -216,14 +224,15 @@ pw_cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, 
 }
 
 CUresult
-pw_cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps, CUdeviceptr p)
+pw_cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps,
+                         CUdeviceptr p)
 {
     CUgraphNodeParams q = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
     q.free.dptr = p;
     return pw_cuGraphAddNode_v2(out, g, deps, NULL, ndeps, &q);
 }
 
-// ---- asking ------------------------------------------------------------------------------------------------------------------
+// ---- asking ---------------------------------------------------------------
 // The node's parameters if it is of that type.
 static CUresult
 get(CUgraphNode handle, CUgraphNodeType type, const void *out, CUgraphNodeParams *q)
@@ -231,7 +240,8 @@ get(CUgraphNode handle, CUgraphNodeType type, const void *out, CUgraphNodeParams
     GRAPH_LOCKED();
     struct graph_node *n = graph_node_get(handle);
     if (!n || !out || n->w.type != type)
-        return fail(CUDA_ERROR_INVALID_VALUE, "%p is not a node of type %s", (void *)handle, work_type_name(type));
+        return fail(CUDA_ERROR_INVALID_VALUE, "%p is not a node of type %s", (void *)handle,
+                    work_type_name(type));
     *q = n->w.params;
     return CUDA_SUCCESS;
 }
@@ -337,11 +347,12 @@ pw_cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *p)
     return r;
 }
 
-// ---- changing ----------------------------------------------------------------------------------------------------------------
+// ---- changing -------------------------------------------------------------
 static bool
 changeable(CUgraphNodeType t)
 {
-    return t != CU_GRAPH_NODE_TYPE_MEM_ALLOC && t != CU_GRAPH_NODE_TYPE_MEM_FREE && t != CU_GRAPH_NODE_TYPE_GRAPH;
+    return t != CU_GRAPH_NODE_TYPE_MEM_ALLOC && t != CU_GRAPH_NODE_TYPE_MEM_FREE &&
+           t != CU_GRAPH_NODE_TYPE_GRAPH;
 }
 
 CUresult

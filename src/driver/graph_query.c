@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What can be asked of a graph's structure. A list call with a NULL array tells the number; else it fills up to *n entries, sets the
-// rest to NULL and *n to the number of entries written.
+// What can be asked of a graph's structure. A list call with a NULL array tells the number; else it
+// fills up to *n entries, sets the rest to NULL and *n to the number of entries written.
 #include "driver/graph.h"
 #include "api_impl.h"
 
@@ -31,11 +31,12 @@ struct edge_list {
     CUgraphNode *from, *to;
     CUgraphEdgeData *data;
     size_t room, have;
-    bool lossy;                  // an edge has data that nobody asked for
+    bool lossy; // an edge has data that nobody asked for
 };
 
 static void
-give_edge(struct edge_list *l, struct graph_node *from, struct graph_node *to, const CUgraphEdgeData *data)
+give_edge(struct edge_list *l, struct graph_node *from, struct graph_node *to,
+          const CUgraphEdgeData *data)
 {
     if (l->have < l->room) {
         if (l->from)
@@ -65,7 +66,7 @@ end_edges(struct edge_list *l, size_t *n)
     return l->lossy ? fail(CUDA_ERROR_LOSSY_QUERY, "an edge has data") : CUDA_SUCCESS;
 }
 
-// ---- nodes -----------------------------------------------------------------------------------------------------------------
+// ---- nodes ----------------------------------------------------------------
 CUresult
 pw_cuGraphGetNodes(CUgraph handle, CUgraphNode *nodes, size_t *n)
 {
@@ -120,14 +121,16 @@ pw_cuGraphNodeFindInClone(CUgraphNode *out, CUgraphNode original, CUgraph clone)
     return fail(CUDA_ERROR_INVALID_VALUE, "the graph is not a clone of the node's graph");
 }
 
-// ---- edges -----------------------------------------------------------------------------------------------------------------
+// ---- edges ----------------------------------------------------------------
 CUresult
-pw_cuGraphGetEdges_v2(CUgraph handle, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data, size_t *n)
+pw_cuGraphGetEdges_v2(CUgraph handle, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data,
+                      size_t *n)
 {
     GRAPH_LOCKED();
     struct graph *g = graph_get(handle);
     if (!g || !n || !from != !to)
-        return fail(CUDA_ERROR_INVALID_VALUE, "graph %p, arrays %p and %p", (void *)handle, (void *)from, (void *)to);
+        return fail(CUDA_ERROR_INVALID_VALUE, "graph %p, arrays %p and %p", (void *)handle,
+                    (void *)from, (void *)to);
     struct edge_list l = {from, to, data, from ? *n : 0, 0, false};
     for (size_t i = 0; i < vec_len(g->nodes); i++)
         for (size_t k = 0; k < vec_len(g->nodes[i]->out); k++)
@@ -150,13 +153,15 @@ node_edges(CUgraphNode handle, bool in, CUgraphNode *others, CUgraphEdgeData *da
 }
 
 CUresult
-pw_cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *deps, CUgraphEdgeData *data, size_t *n)
+pw_cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode *deps, CUgraphEdgeData *data,
+                                 size_t *n)
 {
     return node_edges(node, true, deps, data, n);
 }
 
 CUresult
-pw_cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *data, size_t *n)
+pw_cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *data,
+                                   size_t *n)
 {
     return node_edges(node, false, nodes, data, n);
 }
@@ -179,22 +184,25 @@ pw_cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, size_t *n)
     return node_edges(node, false, nodes, NULL, n);
 }
 
-// ---- picture ----------------------------------------------------------------------------------------------------------------
+// ---- picture --------------------------------------------------------------
 static void
 dot_label(FILE *f, const struct graph_node *n)
 {
     const struct work *w = &n->w;
     fprintf(f, "%s", work_type_name(w->type));
     if (w->type == CU_GRAPH_NODE_TYPE_KERNEL && w->cmd)
-        fprintf(f, "\\n%s\\n<<<(%u,%u,%u),(%u,%u,%u),%u>>>", w->cmd->launch.name ? w->cmd->launch.name : "?",
-                w->cmd->launch.grid[0], w->cmd->launch.grid[1], w->cmd->launch.grid[2], w->cmd->launch.block[0],
+        fprintf(f, "\\n%s\\n<<<(%u,%u,%u),(%u,%u,%u),%u>>>",
+                w->cmd->launch.name ? w->cmd->launch.name : "?", w->cmd->launch.grid[0],
+                w->cmd->launch.grid[1], w->cmd->launch.grid[2], w->cmd->launch.block[0],
                 w->cmd->launch.block[1], w->cmd->launch.block[2], w->cmd->launch.dynamic_shared);
     else if (w->type == CU_GRAPH_NODE_TYPE_MEMCPY && w->cmd)
-        fprintf(f, "\\n%p <- %p\\n%zu x %zu x %zu bytes", (void *)w->cmd->copy.dst, (const void *)w->cmd->copy.src,
-                w->cmd->copy.width, w->cmd->copy.height, w->cmd->copy.depth);
+        fprintf(f, "\\n%p <- %p\\n%zu x %zu x %zu bytes", (void *)w->cmd->copy.dst,
+                (const void *)w->cmd->copy.src, w->cmd->copy.width, w->cmd->copy.height,
+                w->cmd->copy.depth);
     else if (w->type == CU_GRAPH_NODE_TYPE_MEMSET && w->cmd)
-        fprintf(f, "\\n%p <- 0x%x\\n%zu x %zu elements of %u bytes", (void *)w->cmd->fill.dst, w->cmd->fill.pattern,
-                w->cmd->fill.width, w->cmd->fill.height, w->cmd->fill.element);
+        fprintf(f, "\\n%p <- 0x%x\\n%zu x %zu elements of %u bytes", (void *)w->cmd->fill.dst,
+                w->cmd->fill.pattern, w->cmd->fill.width, w->cmd->fill.height,
+                w->cmd->fill.element);
 }
 
 // A child graph becomes a cluster beside its node.
@@ -209,7 +217,8 @@ dot_graph(FILE *f, const struct graph *g)
         dot_label(f, n);
         fprintf(f, "\"]\n");
         for (size_t k = 0; k < vec_len(n->out); k++)
-            fprintf(f, "n%llu -> n%llu\n", (unsigned long long)n->obj.id, (unsigned long long)n->out[k].node->obj.id);
+            fprintf(f, "n%llu -> n%llu\n", (unsigned long long)n->obj.id,
+                    (unsigned long long)n->out[k].node->obj.id);
         if (n->w.child) {
             dot_graph(f, n->w.child);
             if (vec_len(n->w.child->nodes))
@@ -227,7 +236,8 @@ pw_cuGraphDebugDotPrint(CUgraph handle, const char *path, unsigned flags)
     GRAPH_LOCKED();
     struct graph *g = graph_get(handle);
     if (!g || !path)
-        return fail(CUDA_ERROR_INVALID_VALUE, "graph %p, path %s", (void *)handle, path ? path : "NULL");
+        return fail(CUDA_ERROR_INVALID_VALUE, "graph %p, path %s", (void *)handle,
+                    path ? path : "NULL");
     FILE *f = fopen(path, "w");
     if (!f)
         return fail(CUDA_ERROR_OPERATING_SYSTEM, "%s cannot be written", path);
@@ -235,5 +245,6 @@ pw_cuGraphDebugDotPrint(CUgraph handle, const char *path, unsigned flags)
     dot_graph(f, g);
     fprintf(f, "}\n");
     bool bad = ferror(f);
-    return fclose(f) || bad ? fail(CUDA_ERROR_OPERATING_SYSTEM, "%s cannot be written", path) : CUDA_SUCCESS;
+    return fclose(f) || bad ? fail(CUDA_ERROR_OPERATING_SYSTEM, "%s cannot be written", path)
+                            : CUDA_SUCCESS;
 }

@@ -16,7 +16,8 @@ exec_node_lock(CUgraphExec handle, CUgraphNode node, struct graph_exec **e, stru
     uint64_t id = g ? g->obj.id : 0;
     pthread_mutex_unlock(&graph_lock);
     if (!*e || !id)
-        return fail(CUDA_ERROR_INVALID_VALUE, "executable %p, node %p", (void *)handle, (void *)node);
+        return fail(CUDA_ERROR_INVALID_VALUE, "executable %p, node %p", (void *)handle,
+                    (void *)node);
     pthread_mutex_lock(&(*e)->lock);
     *n = intmap_get(&(*e)->by_id, id);
     if (*n)
@@ -60,7 +61,8 @@ pw_cuGraphExecNodeSetParams(CUgraphExec handle, CUgraphNode node, CUgraphNodePar
     if (n->w.type == w.type) {
         replace(n, &w);
     } else {
-        r = fail(CUDA_ERROR_INVALID_VALUE, "the node is of type %s, not %s", work_type_name(n->w.type), work_type_name(w.type));
+        r = fail(CUDA_ERROR_INVALID_VALUE, "the node is of type %s, not %s",
+                 work_type_name(n->w.type), work_type_name(w.type));
         work_free(&w);
     }
     pthread_mutex_unlock(&e->lock);
@@ -74,7 +76,8 @@ missing(void)
 }
 
 CUresult
-pw_cuGraphExecKernelNodeSetParams_v2(CUgraphExec e, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p)
+pw_cuGraphExecKernelNodeSetParams_v2(CUgraphExec e, CUgraphNode node,
+                                     const CUDA_KERNEL_NODE_PARAMS *p)
 {
     CUgraphNodeParams q;
     if (!p)
@@ -84,7 +87,8 @@ pw_cuGraphExecKernelNodeSetParams_v2(CUgraphExec e, CUgraphNode node, const CUDA
 }
 
 CUresult
-pw_cuGraphExecKernelNodeSetParams(CUgraphExec e, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *p)
+pw_cuGraphExecKernelNodeSetParams(CUgraphExec e, CUgraphNode node,
+                                  const CUDA_KERNEL_NODE_PARAMS_v1 *p)
 {
     CUgraphNodeParams q;
     if (!p)
@@ -94,7 +98,8 @@ pw_cuGraphExecKernelNodeSetParams(CUgraphExec e, CUgraphNode node, const CUDA_KE
 }
 
 CUresult
-pw_cuGraphExecMemcpyNodeSetParams(CUgraphExec e, CUgraphNode node, const CUDA_MEMCPY3D *p, CUcontext ctx)
+pw_cuGraphExecMemcpyNodeSetParams(CUgraphExec e, CUgraphNode node, const CUDA_MEMCPY3D *p,
+                                  CUcontext ctx)
 {
     CUgraphNodeParams q;
     if (!p)
@@ -104,7 +109,8 @@ pw_cuGraphExecMemcpyNodeSetParams(CUgraphExec e, CUgraphNode node, const CUDA_ME
 }
 
 CUresult
-pw_cuGraphExecMemsetNodeSetParams(CUgraphExec e, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *p, CUcontext ctx)
+pw_cuGraphExecMemsetNodeSetParams(CUgraphExec e, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *p,
+                                  CUcontext ctx)
 {
     CUgraphNodeParams q;
     if (!p)
@@ -139,11 +145,12 @@ pw_cuGraphExecEventWaitNodeSetEvent(CUgraphExec e, CUgraphNode node, CUevent eve
     return pw_cuGraphExecNodeSetParams(e, node, &q);
 }
 
-// ---- disabling -----------------------------------------------------------------------------------------------------------------
+// ---- disabling ------------------------------------------------------------
 static bool
 can_disable(CUgraphNodeType t)
 {
-    return t == CU_GRAPH_NODE_TYPE_KERNEL || t == CU_GRAPH_NODE_TYPE_MEMCPY || t == CU_GRAPH_NODE_TYPE_MEMSET;
+    return t == CU_GRAPH_NODE_TYPE_KERNEL || t == CU_GRAPH_NODE_TYPE_MEMCPY ||
+           t == CU_GRAPH_NODE_TYPE_MEMSET;
 }
 
 CUresult
@@ -157,7 +164,8 @@ pw_cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node, unsigned enabled)
     if (can_disable(n->w.type))
         n->disabled = !enabled;
     else
-        r = fail(CUDA_ERROR_INVALID_VALUE, "nodes of type %s cannot be disabled", work_type_name(n->w.type));
+        r = fail(CUDA_ERROR_INVALID_VALUE, "nodes of type %s cannot be disabled",
+                 work_type_name(n->w.type));
     pthread_mutex_unlock(&e->lock);
     return r;
 }
@@ -177,7 +185,7 @@ pw_cuGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode node, unsigned *enabled
     return CUDA_SUCCESS;
 }
 
-// ---- whole graphs ----------------------------------------------------------------------------------------------------------------
+// ---- whole graphs ---------------------------------------------------------
 static bool
 same_deps(const struct exec_node *n, const struct graph_node *g)
 {
@@ -258,7 +266,8 @@ pw_cuGraphExecUpdate_v2(CUgraphExec handle, CUgraph graph, CUgraphExecUpdateResu
     struct graph_exec *e = exec_get(handle);
     struct graph *g = graph_get(graph);
     if (!e || !g || g->capture)
-        return fail(CUDA_ERROR_INVALID_VALUE, "executable %p, graph %p", (void *)handle, (void *)graph);
+        return fail(CUDA_ERROR_INVALID_VALUE, "executable %p, graph %p", (void *)handle,
+                    (void *)graph);
     struct graph_node *bad;
     pthread_mutex_lock(&e->lock);
     info->result = compare(&e->list, g, &bad);
@@ -299,7 +308,8 @@ pw_cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgraphNode node, CUgr
     struct graph *g = graph_get(child);
     struct graph_node *bad;
     if (!g || g->capture || !n->child)
-        r = fail(CUDA_ERROR_INVALID_VALUE, "%p is not a graph, or the node has none", (void *)child);
+        r = fail(CUDA_ERROR_INVALID_VALUE, "%p is not a graph, or the node has none",
+                 (void *)child);
     else if (compare(n->child, g, &bad))
         r = fail(CUDA_ERROR_INVALID_VALUE, "the graph differs in shape from the node's");
     else

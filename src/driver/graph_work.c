@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What nodes do: parameters of the program become commands, commands of a capture become parameters.
+// What nodes do: parameters of the program become commands, commands of a capture become
+// parameters.
 #include "driver/memory.h"
 #include "driver/graph.h"
 
@@ -27,8 +28,9 @@ work_type_name(CUgraphNodeType t)
     return (unsigned)t < sizeof name / sizeof *name && name[t] ? name[t] : "?";
 }
 
-// ---- kernels ---------------------------------------------------------------------------------------------------------------
-// The code of a handle that a program gave: CUfunction, or CUkernel in its place. NULL if it is neither.
+// ---- kernels --------------------------------------------------------------
+// The code of a handle that a program gave: CUfunction, or CUkernel in its place. NULL if it is
+// neither.
 static const struct ptx_func *
 kernel_code(const void *handle)
 {
@@ -77,7 +79,7 @@ make_kernel(const CUDA_KERNEL_NODE_PARAMS_v3 *p, struct work *w)
     return CUDA_SUCCESS;
 }
 
-// ---- others ------------------------------------------------------------------------------------------------------------------
+// ---- others ---------------------------------------------------------------
 static CUresult
 make_memcpy(const CUDA_MEMCPY_NODE_PARAMS *p, struct work *w)
 {
@@ -142,10 +144,12 @@ make_alloc(CUDA_MEM_ALLOC_NODE_PARAMS_v2 *p, struct work *w)
 {
     struct context *c;
     struct device *d = p->poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE
-                           ? device_get(p->poolProps.location.id) : NULL;
+                           ? device_get(p->poolProps.location.id)
+                           : NULL;
     if (!d || p->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED || p->poolProps.handleTypes ||
         !p->bytesize || (p->accessDescCount && !p->accessDescs))
-        return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes on device %d", p->bytesize, p->poolProps.location.id);
+        return fail(CUDA_ERROR_INVALID_VALUE, "%zu bytes on device %d", p->bytesize,
+                    p->poolProps.location.id);
     CUresult r = ctx_need(&c);
     if (!r && c->dev != d)
         r = ctx_primary(d, &c);
@@ -167,7 +171,8 @@ make_free(CUdeviceptr p, struct work *w)
 {
     struct mem m;
     if (!mem_find((void *)(uintptr_t)p, &m) || m.addr != p || m.kind != MK_GRAPH)
-        return fail(CUDA_ERROR_INVALID_VALUE, "0x%llx is not memory of an allocation node", (unsigned long long)p);
+        return fail(CUDA_ERROR_INVALID_VALUE, "0x%llx is not memory of an allocation node",
+                    (unsigned long long)p);
     w->mem = graph_mem_ref(m.graph);
     return CUDA_SUCCESS;
 }
@@ -204,7 +209,7 @@ work_make(CUgraphNodeParams *p, struct work *w)
     }
 }
 
-// ---- from captures -------------------------------------------------------------------------------------------------------------
+// ---- from captures --------------------------------------------------------
 static CUmemorytype
 memory_type(const void *p)
 {
@@ -271,9 +276,13 @@ work_capture(struct stream *s, struct command *c, struct work *w)
         break;
     case CMD_FILL:
         w->type = CU_GRAPH_NODE_TYPE_MEMSET;
-        w->params.memset = (CUDA_MEMSET_NODE_PARAMS_v2){
-            (CUdeviceptr)(uintptr_t)c->fill.dst, c->fill.pitch, c->fill.pattern, c->fill.element,
-            c->fill.width, c->fill.height, (CUcontext)s->ctx};
+        w->params.memset = (CUDA_MEMSET_NODE_PARAMS_v2){(CUdeviceptr)(uintptr_t)c->fill.dst,
+                                                        c->fill.pitch,
+                                                        c->fill.pattern,
+                                                        c->fill.element,
+                                                        c->fill.width,
+                                                        c->fill.height,
+                                                        (CUcontext)s->ctx};
         break;
     case CMD_HOST:
         w->type = CU_GRAPH_NODE_TYPE_HOST;
@@ -293,7 +302,7 @@ work_capture(struct stream *s, struct command *c, struct work *w)
     w->params.type = w->type;
 }
 
-// ---- copies and end ------------------------------------------------------------------------------------------------------------
+// ---- copies and end -------------------------------------------------------
 CUresult
 work_clone(const struct work *w, struct work *out)
 {

@@ -47,7 +47,8 @@ pw_cuStreamAddCallback(CUstream stream, CUstreamCallback fn, void *user, unsigne
     if (r)
         return r;
     if (!fn || flags)
-        return fail(CUDA_ERROR_INVALID_VALUE, "callback %p, flags %u", (void *)(uintptr_t)fn, flags);
+        return fail(CUDA_ERROR_INVALID_VALUE, "callback %p, flags %u", (void *)(uintptr_t)fn,
+                    flags);
     struct callback *b = malloc(sizeof *b);
     if (!b)
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -4,7 +4,8 @@
 #include "api_impl.h"
 
 enum {
-    ALLOC_FLAGS = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED,
+    ALLOC_FLAGS =
+        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED,
     REGISTER_FLAGS = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                      CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY
 };
@@ -17,7 +18,8 @@ pw_cuMemHostAlloc(void **out, size_t size, unsigned flags)
     if (r)
         return r;
     if (!out || !size || flags & ~(unsigned)ALLOC_FLAGS)
-        return fail(CUDA_ERROR_INVALID_VALUE, "output %p, %zu bytes, flags 0x%x", (void *)out, size, flags);
+        return fail(CUDA_ERROR_INVALID_VALUE, "output %p, %zu bytes, flags 0x%x", (void *)out, size,
+                    flags);
     r = capture_check_unsafe_call();
     // With unified addressing all page-locked memory is portable and mapped, and told to be mapped.
     return r ? r : mem_new(c, MK_HOST, size, flags | CU_MEMHOSTALLOC_DEVICEMAP, out);
@@ -61,8 +63,12 @@ pw_cuMemHostRegister_v2(void *p, size_t size, unsigned flags)
         return r;
     if (mem_overlaps(p, size))
         return fail(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "%p, %zu bytes", p, size);
-    mem_add(&(struct mem){.addr = (uintptr_t)p, .size = size, .kind = MK_REGISTERED, .ctx = c,
-                          .dev = c->dev, .flags = flags | CU_MEMHOSTREGISTER_DEVICEMAP});
+    mem_add(&(struct mem){.addr = (uintptr_t)p,
+                          .size = size,
+                          .kind = MK_REGISTERED,
+                          .ctx = c,
+                          .dev = c->dev,
+                          .flags = flags | CU_MEMHOSTREGISTER_DEVICEMAP});
     return CUDA_SUCCESS;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Managed memory: allocation, and the advice given for ranges of it, which is kept to be told and otherwise not acted on: host and
-// device see one copy.
+// Managed memory: allocation, and the advice given for ranges of it, which is kept to be told and
+// otherwise not acted on: host and device see one copy.
 #include "driver/memory.h"
 #include "api_impl.h"
 
@@ -11,7 +11,7 @@
 struct advice {
     bool read_mostly;
     CUmemLocation preferred, prefetched;
-    uint32_t accessed_by;        // bit per device, HOST_BIT for the host
+    uint32_t accessed_by; // bit per device, HOST_BIT for the host
 };
 
 // Ranges with advice: sorted, disjoint; what no range covers has the default.
@@ -59,7 +59,8 @@ insert(size_t i, struct range r)
 
 // Makes ranges cover [start, end) exactly and calls fn for each.
 static void
-change(uintptr_t start, uintptr_t end, void (*fn)(struct advice *a, const void *user), const void *user)
+change(uintptr_t start, uintptr_t end, void (*fn)(struct advice *a, const void *user),
+       const void *user)
 {
     pthread_mutex_lock(&lock);
     split(start);
@@ -69,7 +70,8 @@ change(uintptr_t start, uintptr_t end, void (*fn)(struct advice *a, const void *
         i++;
     for (uintptr_t at = start; at < end; at = ranges[i++].end) {
         if (i == vec_len(ranges) || ranges[i].start > at)
-            insert(i, plain(at, i < vec_len(ranges) && ranges[i].start < end ? ranges[i].start : end));
+            insert(i,
+                   plain(at, i < vec_len(ranges) && ranges[i].start < end ? ranges[i].start : end));
         fn(&ranges[i].a, user);
     }
     pthread_mutex_unlock(&lock);
@@ -90,14 +92,15 @@ managed_forget(uintptr_t addr, size_t size)
     pthread_mutex_unlock(&lock);
 }
 
-// ---- checks ----------------------------------------------------------------------------------------------------------
+// ---- checks ---------------------------------------------------------------
 static CUresult
 managed_range(CUdeviceptr p, size_t size)
 {
     struct mem m;
     if (!p || !size || !mem_find((void *)(uintptr_t)p, &m) || m.kind != MK_MANAGED ||
         size > ((m.addr + m.size + PAGE_MASK) & ~PAGE_MASK) - p)
-        return fail(CUDA_ERROR_INVALID_VALUE, "0x%llx, %zu bytes: not managed memory", (unsigned long long)p, size);
+        return fail(CUDA_ERROR_INVALID_VALUE, "0x%llx, %zu bytes: not managed memory",
+                    (unsigned long long)p, size);
     return CUDA_SUCCESS;
 }
 
@@ -125,7 +128,7 @@ device_location(CUdevice d)
     return (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, d};
 }
 
-// ---- calls -----------------------------------------------------------------------------------------------------------
+// ---- calls ----------------------------------------------------------------
 CUresult
 pw_cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned flags)
 {
@@ -153,7 +156,8 @@ static void
 advise(struct advice *a, const void *user)
 {
     const struct advise *v = user;
-    uint32_t bit = 1u << (v->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? v->location.id : (int)HOST_BIT);
+    uint32_t bit =
+        1u << (v->location.type == CU_MEM_LOCATION_TYPE_DEVICE ? v->location.id : (int)HOST_BIT);
     switch (v->what) {
     case CU_MEM_ADVISE_SET_READ_MOSTLY:
         a->read_mostly = true;
@@ -184,14 +188,15 @@ pw_cuMemAdvise_v2(CUdeviceptr p, size_t size, CUmem_advise what, CUmemLocation l
         return r;
     if (what < CU_MEM_ADVISE_SET_READ_MOSTLY || what > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
         return fail(CUDA_ERROR_INVALID_VALUE, "advice %d", (int)what);
-    bool placed = what == CU_MEM_ADVISE_SET_PREFERRED_LOCATION || what == CU_MEM_ADVISE_SET_ACCESSED_BY ||
-                  what == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+    bool placed = what == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
+                  what == CU_MEM_ADVISE_SET_ACCESSED_BY || what == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
     r = placed ? check_location(location) : CUDA_SUCCESS;
     if (r)
         return r;
     if (!placed)
         location = nowhere;
-    change(p & ~PAGE_MASK, (p + size + PAGE_MASK) & ~PAGE_MASK, advise, &(struct advise){what, location});
+    change(p & ~PAGE_MASK, (p + size + PAGE_MASK) & ~PAGE_MASK, advise,
+           &(struct advise){what, location});
     return CUDA_SUCCESS;
 }
 
@@ -208,7 +213,8 @@ prefetched(struct advice *a, const void *location)
 }
 
 CUresult
-pw_cuMemPrefetchAsync_v2(CUdeviceptr p, size_t size, CUmemLocation location, unsigned flags, CUstream stream)
+pw_cuMemPrefetchAsync_v2(CUdeviceptr p, size_t size, CUmemLocation location, unsigned flags,
+                         CUstream stream)
 {
     struct stream *s;
     CUresult r = stream_resolve(stream, &s);
@@ -235,7 +241,8 @@ pw_cuStreamAttachMemAsync(CUstream stream, CUdeviceptr p, size_t length, unsigne
     CUresult r = stream_resolve(stream, &s);
     if (r)
         return r;
-    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST && flags != CU_MEM_ATTACH_SINGLE)
+    if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
+        flags != CU_MEM_ATTACH_SINGLE)
         return fail(CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
     if (s->legacy && flags == CU_MEM_ATTACH_SINGLE)
         return fail(CUDA_ERROR_INVALID_VALUE, "memory cannot be attached to the legacy stream");
@@ -245,7 +252,7 @@ pw_cuStreamAttachMemAsync(CUstream stream, CUdeviceptr p, size_t length, unsigne
     return CUDA_SUCCESS; // host and device see one copy: nothing to restrict
 }
 
-// ---- queries ---------------------------------------------------------------------------------------------------------
+// ---- queries --------------------------------------------------------------
 static bool
 same_place(CUmemLocation a, CUmemLocation b)
 {
@@ -263,8 +270,9 @@ common(uintptr_t start, uintptr_t end)
     while (i < vec_len(ranges) && ranges[i].end <= start)
         i++;
     while (start < end) {
-        struct range r = i < vec_len(ranges) && ranges[i].start <= start ? ranges[i++]
-                         : plain(start, i < vec_len(ranges) ? ranges[i].start : end);
+        struct range r = i < vec_len(ranges) && ranges[i].start <= start
+                             ? ranges[i++]
+                             : plain(start, i < vec_len(ranges) ? ranges[i].start : end);
         if (first)
             all = r.a;
         all.read_mostly &= r.a.read_mostly;
@@ -349,4 +357,47 @@ pw_cuMemRangeGetAttributes(void **data, size_t *sizes, CUmem_range_attribute *at
     for (size_t i = 0; !r && i < n; i++)
         r = pw_cuMemRangeGetAttribute(data[i], sizes[i], attributes[i], p, count);
     return r;
+}
+
+// ---- batches --------------------------------------------------------------
+// Location i is for the ranges from index[i] up to the next index.
+CUresult
+pw_cuMemPrefetchBatchAsync(CUdeviceptr *ptrs, size_t *sizes, size_t count, CUmemLocation *locations,
+                           size_t *index, size_t nlocations, unsigned long long flags,
+                           CUstream stream)
+{
+    if (!ptrs || !sizes || !count || !locations || !index || !nlocations || nlocations > count ||
+        index[0] || flags)
+        return fail(CUDA_ERROR_INVALID_VALUE, "%zu ranges, %zu locations", count, nlocations);
+    CUresult r = CUDA_SUCCESS;
+    size_t l = 0;
+    for (size_t i = 0; !r && i < count; i++) {
+        if (l + 1 < nlocations && index[l + 1] == i)
+            l++;
+        r = pw_cuMemPrefetchAsync_v2(ptrs[i], sizes[i], locations[l], 0, stream);
+    }
+    return r;
+}
+
+// Discarded contents may be anything, so they may stay.
+CUresult
+pw_cuMemDiscardBatchAsync(CUdeviceptr *ptrs, size_t *sizes, size_t count, unsigned long long flags,
+                          CUstream stream)
+{
+    struct stream *s;
+    if (!ptrs || !sizes || !count || flags)
+        return fail(CUDA_ERROR_INVALID_VALUE, "%zu ranges, flags %llu", count, flags);
+    CUresult r = stream_resolve(stream, &s);
+    for (size_t i = 0; !r && i < count; i++)
+        r = managed_range(ptrs[i], sizes[i]);
+    return r;
+}
+
+CUresult
+pw_cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *ptrs, size_t *sizes, size_t count,
+                                     CUmemLocation *locations, size_t *index, size_t nlocations,
+                                     unsigned long long flags, CUstream stream)
+{
+    return pw_cuMemPrefetchBatchAsync(ptrs, sizes, count, locations, index, nlocations, flags,
+                                      stream);
 }

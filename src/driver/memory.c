@@ -73,7 +73,7 @@ mem_forget_context(struct context *c)
     pool_forget_context(c);
 }
 
-// ---- calls ---------------------------------------------------------------------------------------------------------
+// ---- calls ----------------------------------------------------------------
 // What allocating calls check first.
 static CUresult
 alloc_checks(const void *out, size_t size, struct context **c)
@@ -101,10 +101,12 @@ pw_cuMemAlloc_v2(CUdeviceptr *out, size_t size)
 }
 
 CUresult
-pw_cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned element)
+pw_cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height,
+                      unsigned element)
 {
     if (!pitch || !width || !height || (element != 4 && element != 8 && element != 16))
-        return fail(CUDA_ERROR_INVALID_VALUE, "%zu x %zu bytes, element of %u bytes", width, height, element);
+        return fail(CUDA_ERROR_INVALID_VALUE, "%zu x %zu bytes, element of %u bytes", width, height,
+                    element);
     size_t row, size;
     if (__builtin_add_overflow(width, (size_t)PITCH_ALIGN - 1, &row))
         return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu x %zu bytes", width, height);

@@ -5,18 +5,19 @@
 
 #include "driver/driver.h"
 
-// ---- table (memtable.c) ----------------------------------------------------------------------------------------
+// ---- table (memtable.c) ---------------------------------------------------
 // Takes out any one allocation of the context.
 bool mem_remove_context(const struct context *c, struct mem *out);
 bool mem_overlaps(const void *p, size_t size); // any byte of it is in the table
 
-// ---- commands ----------------------------------------------------------------------------------------------------
+// ---- commands -------------------------------------------------------------
 enum submit_mode {
-    SUBMIT_SYNC,        // a synchronous call: waits where CUDA does
+    SUBMIT_SYNC, // a synchronous call: waits where CUDA does
     SUBMIT_ASYNC,
-    SUBMIT_READ_SOURCE  // asynchronous, but the source is read before the call returns
+    SUBMIT_READ_SOURCE // asynchronous, but the source is read before the call returns
 };
-// The calls' common ends. They own the command; NULL means that there is nothing to do but to check the stream.
+// The calls' common ends. They own the command; NULL means that there is nothing to do but to check
+// the stream.
 CUresult copy_submit(CUstream stream, struct command *c, enum submit_mode mode);
 CUresult fill_submit(CUstream stream, struct command *c, enum submit_mode mode);
 
@@ -33,7 +34,7 @@ CUresult array_get(CUarray handle, struct array **out);
 // Advice for ranges of managed memory ends with the allocation (managed.c).
 void managed_forget(uintptr_t addr, size_t size);
 
-// ---- pools -----------------------------------------------------------------------------------------------------------
+// ---- pools ----------------------------------------------------------------
 struct pool_chunk;
 struct pool_block;
 
@@ -43,21 +44,24 @@ struct pool {
     CUmemPoolProps props;
     bool is_default;
     CUmemAccess_flags access[MAX_DEVICES];
-    pthread_mutex_t lock;        // guards all below
-    bool destroyed;              // freed once nothing of it is used
-    struct pool_chunk **chunks;  // vec
-    struct pool_block **idle;    // vec: blocks that are not in use
-    struct intmap used_blocks;   // address -> struct pool_block
-    uint64_t threshold;          // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes
-    int reuse[4];                // by CU_MEMPOOL_ATTR_REUSE_*
+    pthread_mutex_t lock;                              // guards all below
+    bool destroyed;                                    // freed once nothing of it is used
+    struct pool_chunk **chunks;                        // vec
+    struct pool_block **idle;                          // vec: blocks that are not in use
+    struct intmap used_blocks;                         // address -> struct pool_block
+    uint64_t threshold;                                // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes
+    int reuse[4];                                      // by CU_MEMPOOL_ATTR_REUSE_*
     uint64_t reserved, reserved_high, used, used_high; // bytes
 };
 
-// pool_alloc.c. A block of `size` bytes for use in stream s from now on, entered into the table of allocations.
+// pool_alloc.c. A block of `size` bytes for use in stream s from now on, entered into the table of
+// allocations.
 CUresult pool_take(struct pool *p, struct stream *s, size_t size, void **out);
-// Gives it back (it is out of the table): reusable in s at once, elsewhere when s has got that far. s NULL: nothing uses it any more.
+// Gives it back (it is out of the table): reusable in s at once, elsewhere when s has got that far.
+// s NULL: nothing uses it any more.
 void pool_give(struct pool *p, struct stream *s, void *base);
-// Frees chunks without used or pending blocks until at most `keep` bytes are reserved. Holds p->lock.
+// Frees chunks without used or pending blocks until at most `keep` bytes are reserved. Holds
+// p->lock.
 void pool_trim(struct pool *p, uint64_t keep);
 // Frees the chunks allocated in the context, none of which is used any more. Holds p->lock.
 void pool_drop_context(struct pool *p, const struct context *c);

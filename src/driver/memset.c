@@ -38,10 +38,11 @@ fill_command(const CUDA_MEMSET_NODE_PARAMS *p, struct command **out)
         return CUDA_SUCCESS;
     size_t row, span = 0;
     if (__builtin_mul_overflow(p->width, (size_t)e, &row) ||
-        (p->height > 1 && (p->pitch < row || __builtin_mul_overflow(p->height - 1, p->pitch, &span))) ||
+        (p->height > 1 &&
+         (p->pitch < row || __builtin_mul_overflow(p->height - 1, p->pitch, &span))) ||
         __builtin_add_overflow(span, row, &span))
-        return fail(CUDA_ERROR_INVALID_VALUE, "%zu x %zu elements of %u bytes, pitch %zu", p->width, p->height,
-                    e, p->pitch);
+        return fail(CUDA_ERROR_INVALID_VALUE, "%zu x %zu elements of %u bytes, pitch %zu", p->width,
+                    p->height, e, p->pitch);
     CUresult r = side_check((void *)(uintptr_t)p->dst, span, SIDE_DEVICE, "destination");
     if (r)
         return r;
@@ -56,7 +57,8 @@ fill_command(const CUDA_MEMSET_NODE_PARAMS *p, struct command **out)
     return CUDA_SUCCESS;
 }
 
-// A synchronous fill of device memory does not hold up the host; that of memory that the host reads does.
+// A synchronous fill of device memory does not hold up the host; that of memory that the host reads
+// does.
 static bool
 must_wait(const struct command *c)
 {
@@ -102,26 +104,78 @@ fill(CUdeviceptr dst, size_t pitch, unsigned value, unsigned element, size_t wid
     return r ? r : fill_submit(stream, c, mode);
 }
 
-// ---- calls: cuMemset[D2]D<bits>[Async] --------------------------------------------------------------------------------
-#define CALLS(bits, type)                                                                          \
-    CUresult pw_cuMemsetD##bits##_v2(CUdeviceptr dst, type v, size_t n)                            \
-    {                                                                                              \
-        return fill(dst, 0, v, bits / 8, n, 1, NULL, SUBMIT_SYNC);                                 \
-    }                                                                                              \
-    CUresult pw_cuMemsetD##bits##Async(CUdeviceptr dst, type v, size_t n, CUstream stream)         \
-    {                                                                                              \
-        return fill(dst, 0, v, bits / 8, n, 1, stream, SUBMIT_ASYNC);                              \
-    }                                                                                              \
-    CUresult pw_cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type v, size_t w, size_t h)  \
-    {                                                                                              \
-        return fill(dst, pitch, v, bits / 8, w, h, NULL, SUBMIT_SYNC);                             \
-    }                                                                                              \
-    CUresult pw_cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type v, size_t w,          \
-                                         size_t h, CUstream stream)                                \
-    {                                                                                              \
-        return fill(dst, pitch, v, bits / 8, w, h, stream, SUBMIT_ASYNC);                          \
-    }
+// ---- calls ----------------------------------------------------------------
+CUresult
+pw_cuMemsetD8_v2(CUdeviceptr dst, unsigned char v, size_t n)
+{
+    return fill(dst, 0, v, 1, n, 1, NULL, SUBMIT_SYNC);
+}
 
-CALLS(8, unsigned char)
-CALLS(16, unsigned short)
-CALLS(32, unsigned)
+CUresult
+pw_cuMemsetD8Async(CUdeviceptr dst, unsigned char v, size_t n, CUstream stream)
+{
+    return fill(dst, 0, v, 1, n, 1, stream, SUBMIT_ASYNC);
+}
+
+CUresult
+pw_cuMemsetD2D8_v2(CUdeviceptr dst, size_t pitch, unsigned char v, size_t width, size_t height)
+{
+    return fill(dst, pitch, v, 1, width, height, NULL, SUBMIT_SYNC);
+}
+
+CUresult
+pw_cuMemsetD2D8Async(CUdeviceptr dst, size_t pitch, unsigned char v, size_t width, size_t height,
+                     CUstream stream)
+{
+    return fill(dst, pitch, v, 1, width, height, stream, SUBMIT_ASYNC);
+}
+
+CUresult
+pw_cuMemsetD16_v2(CUdeviceptr dst, unsigned short v, size_t n)
+{
+    return fill(dst, 0, v, 2, n, 1, NULL, SUBMIT_SYNC);
+}
+
+CUresult
+pw_cuMemsetD16Async(CUdeviceptr dst, unsigned short v, size_t n, CUstream stream)
+{
+    return fill(dst, 0, v, 2, n, 1, stream, SUBMIT_ASYNC);
+}
+
+CUresult
+pw_cuMemsetD2D16_v2(CUdeviceptr dst, size_t pitch, unsigned short v, size_t width, size_t height)
+{
+    return fill(dst, pitch, v, 2, width, height, NULL, SUBMIT_SYNC);
+}
+
+CUresult
+pw_cuMemsetD2D16Async(CUdeviceptr dst, size_t pitch, unsigned short v, size_t width, size_t height,
+                      CUstream stream)
+{
+    return fill(dst, pitch, v, 2, width, height, stream, SUBMIT_ASYNC);
+}
+
+CUresult
+pw_cuMemsetD32_v2(CUdeviceptr dst, unsigned v, size_t n)
+{
+    return fill(dst, 0, v, 4, n, 1, NULL, SUBMIT_SYNC);
+}
+
+CUresult
+pw_cuMemsetD32Async(CUdeviceptr dst, unsigned v, size_t n, CUstream stream)
+{
+    return fill(dst, 0, v, 4, n, 1, stream, SUBMIT_ASYNC);
+}
+
+CUresult
+pw_cuMemsetD2D32_v2(CUdeviceptr dst, size_t pitch, unsigned v, size_t width, size_t height)
+{
+    return fill(dst, pitch, v, 4, width, height, NULL, SUBMIT_SYNC);
+}
+
+CUresult
+pw_cuMemsetD2D32Async(CUdeviceptr dst, size_t pitch, unsigned v, size_t width, size_t height,
+                      CUstream stream)
+{
+    return fill(dst, pitch, v, 4, width, height, stream, SUBMIT_ASYNC);
+}

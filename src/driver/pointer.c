@@ -78,8 +78,8 @@ attribute(void *out, CUpointer_attribute a, uintptr_t p, const struct mem *m)
     }
 }
 
-// What cuPointerGetAttributes gives for a pointer that no allocation holds, and for attributes that an allocation lacks: zero, but
-// CU_DEVICE_INVALID for the device's ordinal.
+// What cuPointerGetAttributes gives for a pointer that no allocation holds, and for attributes that
+// an allocation lacks: zero, but CU_DEVICE_INVALID for the device's ordinal.
 static CUresult
 no_attribute(void *out, CUpointer_attribute a)
 {

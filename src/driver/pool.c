@@ -63,14 +63,15 @@ pool_current(struct device *d)
     return p;
 }
 
-// ---- trimming --------------------------------------------------------------------------------------------------------------
+// ---- trimming -------------------------------------------------------------
 static bool
 all_free(const struct pool *p)
 {
     return !p->reserved && !p->used;
 }
 
-// Trims the device's pools to what `keep_threshold` says; pools that were destroyed and are empty go. c not NULL: chunks of that context go.
+// Trims the device's pools to what `keep_threshold` says; pools that were destroyed and are empty
+// go. c not NULL: chunks of that context go.
 static void
 each_pool(const struct device *d, bool keep_threshold, const struct context *c)
 {
@@ -116,7 +117,7 @@ pool_forget_context(struct context *c)
     each_pool(c->dev, true, c);
 }
 
-// ---- life --------------------------------------------------------------------------------------------------------------------
+// ---- life -----------------------------------------------------------------
 CUresult
 pw_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
@@ -166,7 +167,7 @@ pw_cuMemPoolTrimTo(CUmemoryPool handle, size_t keep)
     return CUDA_SUCCESS;
 }
 
-// ---- attributes ------------------------------------------------------------------------------------------------------------------
+// ---- attributes -----------------------------------------------------------
 // Where a 64-bit attribute lies; NULL if it is not one.
 static uint64_t *
 wide_attribute(struct pool *p, CUmemPool_attribute a)
@@ -249,8 +250,10 @@ pw_cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t n)
         return fail(CUDA_ERROR_INVALID_VALUE, "%zu entries at NULL", n);
     for (size_t i = 0; i < n; i++) {
         if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !device_get(map[i].location.id))
-            return fail(CUDA_ERROR_INVALID_DEVICE, "location %d of type %d", map[i].location.id, (int)map[i].location.type);
-        if (map[i].location.id == p->dev->ordinal && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+            return fail(CUDA_ERROR_INVALID_DEVICE, "location %d of type %d", map[i].location.id,
+                        (int)map[i].location.type);
+        if (map[i].location.id == p->dev->ordinal &&
+            map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
             return fail(CUDA_ERROR_INVALID_VALUE, "the pool's own device keeps its access");
     }
     for (size_t i = 0; i < n; i++)
@@ -265,20 +268,22 @@ pw_cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocati
     CUresult r = pool_get(handle, &p);
     if (r)
         return r;
-    if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || !device_get(location->id))
+    if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+        !device_get(location->id))
         return fail(CUDA_ERROR_INVALID_VALUE, "no such location");
     *flags = p->access[location->id];
     return CUDA_SUCCESS;
 }
 
-// ---- the device's pool ---------------------------------------------------------------------------------------------------------
+// ---- the device's pool ----------------------------------------------------
 CUresult
 pw_cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice device)
 {
     struct device *d = device_get(device);
     struct pool *p;
     if (!d || !out)
-        return fail(d ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE, "device %d, output %p", device, (void *)out);
+        return fail(d ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE,
+                    "device %d, output %p", device, (void *)out);
     pool_default(d, &p);
     *out = (CUmemoryPool)p;
     return CUDA_SUCCESS;
@@ -289,7 +294,8 @@ pw_cuDeviceGetMemPool(CUmemoryPool *out, CUdevice device)
 {
     struct device *d = device_get(device);
     if (!d || !out)
-        return fail(d ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE, "device %d, output %p", device, (void *)out);
+        return fail(d ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE,
+                    "device %d, output %p", device, (void *)out);
     *out = (CUmemoryPool)pool_current(d);
     return CUDA_SUCCESS;
 }
@@ -318,7 +324,8 @@ static CUresult
 location_device(const CUmemLocation *l, CUmemAllocationType type)
 {
     if (!l || type != CU_MEM_ALLOCATION_TYPE_PINNED)
-        return fail(CUDA_ERROR_INVALID_VALUE, "location %p, allocation type %d", (void *)l, (int)type);
+        return fail(CUDA_ERROR_INVALID_VALUE, "location %p, allocation type %d", (void *)l,
+                    (int)type);
     if (l->type != CU_MEM_LOCATION_TYPE_DEVICE)
         return fail(CUDA_ERROR_NOT_SUPPORTED, "pools that are not on a device");
     return CUDA_SUCCESS;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The allocator inside a memory pool.
 //
-// A pool takes chunks from the backend and cuts them into blocks. A block freed in a stream is pending until the stream has got
-// there; in that stream it may be used again at once, for what follows comes after the free. Neighbouring free blocks are joined.
+// A pool takes chunks from the backend and cuts them into blocks. A block freed in a stream is
+// pending until the stream has got there; in that stream it may be used again at once, for what
+// follows comes after the free. Neighbouring free blocks are joined.
 #include "driver/memory.h"
 #include "driver/graph.h"
 
@@ -10,8 +11,8 @@
 #include <string.h>
 
 enum {
-    BLOCK_ALIGN = 512,           // bytes; blocks' sizes and addresses
-    CHUNK_ALIGN = 2 << 20        // bytes; chunks' sizes
+    BLOCK_ALIGN = 512,    // bytes; blocks' sizes and addresses
+    CHUNK_ALIGN = 2 << 20 // bytes; chunks' sizes
 };
 
 enum block_state { BLOCK_FREE, BLOCK_PENDING, BLOCK_USED };
@@ -22,12 +23,12 @@ struct pool_block {
     char *addr;
     size_t size;
     enum block_state state;
-    struct signal *freed;        // PENDING: completes when the stream has got to the free
-    uint64_t stream;             // PENDING: id of that stream
+    struct signal *freed; // PENDING: completes when the stream has got to the free
+    uint64_t stream;      // PENDING: id of that stream
 };
 
 struct pool_chunk {
-    struct context *ctx;         // in whose scope it was allocated
+    struct context *ctx; // in whose scope it was allocated
     char *base;
     size_t size;
     struct pool_block *first;
@@ -62,7 +63,7 @@ idle_remove(struct pool *p, const struct pool_block *b)
     }
 }
 
-// ---- joining and splitting -----------------------------------------------------------------------------------------------------
+// ---- joining and splitting ------------------------------------------------
 // b swallows its successor.
 static void
 swallow_next(struct pool *p, struct pool_block *b)
@@ -122,7 +123,7 @@ split(struct pool *p, struct pool_block *b, size_t size)
     vec_push(p->idle, rest);
 }
 
-// ---- chunks ----------------------------------------------------------------------------------------------------------------------
+// ---- chunks ---------------------------------------------------------------
 static bool
 chunk_idle(const struct pool_chunk *c)
 {
@@ -189,8 +190,9 @@ chunk_new(struct pool *p, struct context *ctx, size_t size, struct pool_block **
     return BE_OK;
 }
 
-// ---- taking and giving ---------------------------------------------------------------------------------------------------------
-// The smallest idle block that fits: one that stream `id` may use at once, or (any) one to be waited for.
+// ---- taking and giving ----------------------------------------------------
+// The smallest idle block that fits: one that stream `id` may use at once, or (any) one to be
+// waited for.
 static struct pool_block *
 best_fit(const struct pool *p, size_t size, uint64_t id, bool any)
 {
@@ -230,7 +232,8 @@ find(struct pool *p, struct stream *s, size_t size, struct signal **wait)
     pool_trim(p, 0);
     if (chunk_new(p, s->ctx, size, &b) == BE_OK)
         return b;
-    b = p->reuse[CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES] ? best_fit(p, size, 0, true) : NULL;
+    b = p->reuse[CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES] ? best_fit(p, size, 0, true)
+                                                                    : NULL;
     if (b && b->freed)
         *wait = signal_ref(b->freed);
     return b;
@@ -255,8 +258,12 @@ pool_take(struct pool *p, struct stream *s, size_t size, void **out)
         c->signal = wait;
         stream_enqueue(s, c);
     }
-    mem_add(&(struct mem){.addr = (uintptr_t)b->addr, .size = size, .kind = MK_POOL, .ctx = b->chunk->ctx,
-                          .dev = p->dev, .pool = p});
+    mem_add(&(struct mem){.addr = (uintptr_t)b->addr,
+                          .size = size,
+                          .kind = MK_POOL,
+                          .ctx = b->chunk->ctx,
+                          .dev = p->dev,
+                          .pool = p});
     *out = b->addr;
     return CUDA_SUCCESS;
 }

@@ -55,7 +55,8 @@ pw_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool handle, C
         return r;
     struct pool *p = object_get(handle, OBJ_POOL);
     if (!p || p->dev != s->ctx->dev)
-        return fail(CUDA_ERROR_INVALID_VALUE, "%p is not a memory pool of the stream's device", (void *)handle);
+        return fail(CUDA_ERROR_INVALID_VALUE, "%p is not a memory pool of the stream's device",
+                    (void *)handle);
     return alloc_async(out, size, p, s);
 }
 
@@ -70,12 +71,13 @@ pw_cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream)
     return r ? r : alloc_async(out, size, (struct pool *)pool, s);
 }
 
-// ---- freeing what no pool holds --------------------------------------------------------------------------------------------------
+// ---- freeing what no pool holds -------------------------------------------
 static void
 free_device_later(void *user)
 {
     struct mem *m = user;
-    m->dev->be->free(m->ctx->scope, m->kind == MK_MANAGED ? MEM_MANAGED : MEM_DEVICE, (void *)m->addr, m->size);
+    m->dev->be->free(m->ctx->scope, m->kind == MK_MANAGED ? MEM_MANAGED : MEM_DEVICE,
+                     (void *)m->addr, m->size);
     free(m);
 }
 

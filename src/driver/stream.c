@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Streams: creation, the one way for work into a queue, the rule of the legacy default stream, waiting.
+// Streams: creation, the one way for work into a queue, the rule of the legacy default stream,
+// waiting.
 //
-// Legacy rule: work in a context's legacy stream waits for all earlier work of its blocking streams, and later work of a
-// blocking stream waits for the legacy stream's. It is applied as work is submitted, by a CMD_SIGNAL at the end of the queue waited for
-// and a CMD_WAIT in the queue that waits; nothing is added where the other queue is idle or has been waited for already.
+// Legacy rule: work in a context's legacy stream waits for all earlier work of its blocking
+// streams, and later work of a blocking stream waits for the legacy stream's. It is applied as work
+// is submitted, by a CMD_SIGNAL at the end of the queue waited for and a CMD_WAIT in the queue that
+// waits; nothing is added where the other queue is idle or has been waited for already.
 #include "driver/driver.h"
 #include "driver/graph.h"
 #include "api_impl.h"
@@ -30,7 +32,7 @@ signal_command(enum command_kind kind, struct signal *sig)
     return c;
 }
 
-// ---- life ---------------------------------------------------------------------------------------------------
+// ---- life -----------------------------------------------------------------
 struct stream *
 stream_new(struct context *c, unsigned flags, int priority, bool legacy)
 {
@@ -129,7 +131,7 @@ streams_free(struct context *c)
     vec_free(c->streams);
 }
 
-// ---- submission ----------------------------------------------------------------------------------------------
+// ---- submission -----------------------------------------------------------
 // Makes what comes next in `s` wait for what was submitted to `on`.
 static void
 wait_for(struct stream *s, struct stream *on)
@@ -209,8 +211,9 @@ stream_idle(struct stream *s)
     return idle;
 }
 
-// ---- waiting ---------------------------------------------------------------------------------------------------
-// Spinning answers fastest; a context made for yielding or blocking, and a device whose workers need the CPU, block.
+// ---- waiting --------------------------------------------------------------
+// Spinning answers fastest; a context made for yielding or blocking, and a device whose workers
+// need the CPU, block.
 static bool
 spins(const struct context *c)
 {
@@ -227,8 +230,8 @@ settled(struct context *c)
     return (CUresult)be->scope_error(c->scope);
 }
 
-// What was submitted is done. Other than stream_idle this leaves out what only later work would have to wait for; the legacy
-// stream answers for the blocking streams too.
+// What was submitted is done. Other than stream_idle this leaves out what only later work would
+// have to wait for; the legacy stream answers for the blocking streams too.
 static bool
 finished(struct stream *s)
 {
@@ -273,7 +276,7 @@ streams_wait(struct context *c)
     return settled(c);
 }
 
-// ---- handles -----------------------------------------------------------------------------------------------------
+// ---- handles --------------------------------------------------------------
 struct ptds_entry {
     struct stream *stream;
     uint64_t stream_id, ctx_id; // of objects that may be gone
@@ -287,7 +290,7 @@ static void
 ptds_end(void *unused)
 {
     (void)unused;
-    for (size_t i = 0; i < vec_len(tls.ptds); i++) {
+    for (size_t i = 0; i < vec_len(tls.ptds) && !process.deinitialised; i++) {
         struct stream *s = object_get(tls.ptds[i].stream, OBJ_STREAM);
         if (s && s->obj.id == tls.ptds[i].stream_id)
             stream_free(s);
@@ -356,10 +359,7 @@ stream_resolve(CUstream handle, struct stream **out)
     return CUDA_SUCCESS;
 }
 
-// ---- calls ---------------------------------------------------------------------------------------------------------
-// Priorities from 0 (lowest) to -5, as told by cuCtxGetStreamPriorityRange.
-enum { PRIORITY_LEAST = 0, PRIORITY_GREATEST = -5 };
-
+// ---- calls ----------------------------------------------------------------
 CUresult
 pw_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
 {
@@ -369,9 +369,9 @@ pw_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
         return r;
     if (!out || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
         return fail(CUDA_ERROR_INVALID_VALUE, "phStream %p, flags 0x%x", (void *)out, flags);
-    priority = priority > PRIORITY_LEAST      ? PRIORITY_LEAST
-               : priority < PRIORITY_GREATEST ? PRIORITY_GREATEST
-                                              : priority;
+    priority = priority > STREAM_PRIORITY_LEAST      ? STREAM_PRIORITY_LEAST
+               : priority < STREAM_PRIORITY_GREATEST ? STREAM_PRIORITY_GREATEST
+                                                     : priority;
     struct stream *s = stream_new(c, flags, priority, false);
     if (!s)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -390,7 +390,8 @@ pw_cuStreamDestroy_v2(CUstream handle)
 {
     struct stream *s = object_get(handle, OBJ_STREAM);
     if (!s || s->legacy || s->per_thread)
-        return fail(CUDA_ERROR_INVALID_HANDLE, "%p is not a stream that was created", (void *)handle);
+        return fail(CUDA_ERROR_INVALID_HANDLE, "%p is not a stream that was created",
+                    (void *)handle);
     stream_free(s);
     return CUDA_SUCCESS;
 }

@@ -9,7 +9,7 @@ struct user_object {
     struct object obj;
     void *ptr;
     CUhostFn destroy;
-    unsigned long long refs;     // guarded by graph_lock
+    unsigned long long refs; // guarded by graph_lock
 };
 
 static struct user_object *
@@ -39,7 +39,8 @@ user_retain_all(struct user_ref **to, struct user_ref *from)
     }
 }
 
-// Takes `count` references away; the object when they were the last ones, for the caller to destroy without the lock.
+// Takes `count` references away; the object when they were the last ones, for the caller to destroy
+// without the lock.
 static struct user_object *
 release(struct user_object *o, unsigned count)
 {
@@ -71,12 +72,13 @@ user_drop(struct user_ref *vec)
     vec_free(vec);
 }
 
-// ---- calls -----------------------------------------------------------------------------------------------------------------
+// ---- calls ----------------------------------------------------------------
 CUresult
 pw_cuUserObjectCreate(CUuserObject *out, void *ptr, CUhostFn fn, unsigned refs, unsigned flags)
 {
     if (!out || !fn || !refs || refs > INT_MAX || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
-        return fail(CUDA_ERROR_INVALID_VALUE, "destructor %p, %u references, flags %u", (void *)(uintptr_t)fn, refs, flags);
+        return fail(CUDA_ERROR_INVALID_VALUE, "destructor %p, %u references, flags %u",
+                    (void *)(uintptr_t)fn, refs, flags);
     struct user_object *o = object_new(OBJ_USER, sizeof *o);
     o->ptr = ptr;
     o->destroy = fn;
@@ -106,7 +108,8 @@ pw_cuUserObjectRelease(CUuserObject handle, unsigned count)
         dead = release(o, count);
     pthread_mutex_unlock(&graph_lock);
     destroy(dead);
-    return ok ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_VALUE, "object %p, %u references", (void *)handle, count);
+    return ok ? CUDA_SUCCESS
+              : fail(CUDA_ERROR_INVALID_VALUE, "object %p, %u references", (void *)handle, count);
 }
 
 CUresult
@@ -116,8 +119,8 @@ pw_cuGraphRetainUserObject(CUgraph graph, CUuserObject handle, unsigned count, u
     struct graph *g = graph_get(graph);
     struct user_object *o = user_get(handle);
     if (!g || !o || !count || count > INT_MAX || flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE)
-        return fail(CUDA_ERROR_INVALID_VALUE, "graph %p, object %p, %u references, flags %u", (void *)graph, (void *)handle,
-                    count, flags);
+        return fail(CUDA_ERROR_INVALID_VALUE, "graph %p, object %p, %u references, flags %u",
+                    (void *)graph, (void *)handle, count, flags);
     if (!(flags & CU_GRAPH_USER_OBJECT_MOVE))
         o->refs += count;
     user_ref_add(&g->users, o, count);
@@ -144,6 +147,7 @@ pw_cuGraphReleaseUserObject(CUgraph graph, CUuserObject handle, unsigned count)
     }
     pthread_mutex_unlock(&graph_lock);
     destroy(dead);
-    return ok ? CUDA_SUCCESS : fail(CUDA_ERROR_INVALID_VALUE, "graph %p, object %p, %u references", (void *)graph,
-                                    (void *)handle, count);
+    return ok ? CUDA_SUCCESS
+              : fail(CUDA_ERROR_INVALID_VALUE, "graph %p, object %p, %u references", (void *)graph,
+                     (void *)handle, count);
 }

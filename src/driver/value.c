@@ -9,8 +9,9 @@ static CUresult
 check_address(CUdeviceptr p, unsigned bytes)
 {
     if (!p || p % bytes || !mem_covers((void *)(uintptr_t)p, bytes))
-        return fail(CUDA_ERROR_INVALID_VALUE, "0x%llx: no aligned word of %u bytes in an allocation",
-                    (unsigned long long)p, bytes);
+        return fail(CUDA_ERROR_INVALID_VALUE,
+                    "0x%llx: no aligned word of %u bytes in an allocation", (unsigned long long)p,
+                    bytes);
     return CUDA_SUCCESS;
 }
 
@@ -18,7 +19,8 @@ static CUresult
 value_command(enum command_kind kind, CUdeviceptr p, uint64_t value, unsigned bytes, unsigned flags,
               struct command **out)
 {
-    unsigned known = kind == CMD_VALUE_WAIT ? 3u | CU_STREAM_WAIT_VALUE_FLUSH : CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
+    unsigned known = kind == CMD_VALUE_WAIT ? 3u | CU_STREAM_WAIT_VALUE_FLUSH
+                                            : CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
     if (flags & ~known)
         return fail(CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
     CUresult r = check_address(p, bytes);
@@ -28,7 +30,8 @@ value_command(enum command_kind kind, CUdeviceptr p, uint64_t value, unsigned by
     c->value.addr = (void *)(uintptr_t)p;
     c->value.value = value;
     c->value.bytes = bytes;
-    c->value.op = kind == CMD_VALUE_WAIT ? flags & 3 : 0; // CUstreamWaitValue_flags and command.value.op agree
+    c->value.op = kind == CMD_VALUE_WAIT ? flags & 3
+                                         : 0; // CUstreamWaitValue_flags and command.value.op agree
     *out = c;
     return CUDA_SUCCESS;
 }
@@ -76,13 +79,17 @@ batch_command(const CUstreamBatchMemOpParams *p, struct command **out)
     *out = NULL;
     switch (p->operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
-        return value_command(CMD_VALUE_WAIT, p->waitValue.address, p->waitValue.value, 4, p->waitValue.flags, out);
+        return value_command(CMD_VALUE_WAIT, p->waitValue.address, p->waitValue.value, 4,
+                             p->waitValue.flags, out);
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
-        return value_command(CMD_VALUE_WAIT, p->waitValue.address, p->waitValue.value64, 8, p->waitValue.flags, out);
+        return value_command(CMD_VALUE_WAIT, p->waitValue.address, p->waitValue.value64, 8,
+                             p->waitValue.flags, out);
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
-        return value_command(CMD_VALUE_WRITE, p->writeValue.address, p->writeValue.value, 4, p->writeValue.flags, out);
+        return value_command(CMD_VALUE_WRITE, p->writeValue.address, p->writeValue.value, 4,
+                             p->writeValue.flags, out);
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
-        return value_command(CMD_VALUE_WRITE, p->writeValue.address, p->writeValue.value64, 8, p->writeValue.flags, out);
+        return value_command(CMD_VALUE_WRITE, p->writeValue.address, p->writeValue.value64, 8,
+                             p->writeValue.flags, out);
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES:
     case CU_STREAM_MEM_OP_BARRIER:
         return CUDA_SUCCESS;
@@ -93,7 +100,8 @@ batch_command(const CUstreamBatchMemOpParams *p, struct command **out)
 
 // All operations are checked before the first goes into the stream.
 CUresult
-pw_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams *ops, unsigned flags)
+pw_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpParams *ops,
+                         unsigned flags)
 {
     struct stream *s;
     CUresult r = stream_resolve(stream, &s);
@@ -116,7 +124,7 @@ pw_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpPara
     return r;
 }
 
-// ---- first versions: the same arguments --------------------------------------------------------------------------------
+// ---- first versions: the same arguments -----------------------------------
 CUresult
 pw_cuStreamWaitValue32(CUstream stream, CUdeviceptr p, cuuint32_t value, unsigned flags)
 {
@@ -142,7 +150,8 @@ pw_cuStreamWriteValue64(CUstream stream, CUdeviceptr p, cuuint64_t value, unsign
 }
 
 CUresult
-pw_cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams *ops, unsigned flags)
+pw_cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams *ops,
+                      unsigned flags)
 {
     return pw_cuStreamBatchMemOp_v2(stream, count, ops, flags);
 }

@@ -24,6 +24,10 @@ struct emit_target {
 LLVMModuleRef emit_kernel(LLVMContextRef ctx, struct ptx_program *p, struct ptx_func *kernel,
                           const struct emit_target *t, struct ptx_diags *d);
 
+// Moves the calls of pw.m.nan.f32 from results to the uses that can tell one NaN from another (nan.c). Optional; worth most after
+// mem2reg and before the device library is linked in.
+void emit_sink_nans(LLVMModuleRef m);
+
 // Changes whenever emitted code changes in meaning: part of every cache key.
 extern const unsigned emit_version;
 

@@ -9,6 +9,7 @@
 #include "ptx/ptx.h"
 
 struct emit_func; // per-function state (function.c)
+struct emit_unit; // per-module state (core.h)
 
 struct emitter {
     LLVMContextRef ctx;
@@ -19,6 +20,7 @@ struct emitter {
     struct ptx_module *ptx;       // module of the function being emitted
     struct ptx_func *func;
     struct emit_func *fs;
+    struct emit_unit *unit;
     LLVMValueRef pw;              // the execution context, first parameter of the function being emitted
     struct ptx_diags *diags;
     // cached types
@@ -48,7 +50,7 @@ LLVMValueRef em_int(struct emitter *e, LLVMTypeRef t, uint64_t v);
 LLVMValueRef em_flt(struct emitter *e, LLVMTypeRef t, double v);
 
 // ---- calls of what the backend gives ------------------------------------------------------------------------------------------
-// Calls pw.<name>: declares it on demand with the types of the arguments. em_pw puts e->pw in front; em_math does not and marks it as reading no memory.
+// Calls pw.<name> (the "pw." may be written or not): declares it on demand with the types of the arguments. em_pw puts e->pw in front; em_math does not and marks it as reading no memory.
 LLVMValueRef em_pw(struct emitter *e, const char *name, LLVMTypeRef ret, LLVMValueRef *arg, unsigned n);
 LLVMValueRef em_math(struct emitter *e, const char *name, LLVMTypeRef ret, LLVMValueRef *arg, unsigned n);
 // Calls an LLVM intrinsic overloaded on one type, for instance em_intrinsic(e, "llvm.fma", e->f32, args, 3).

@@ -116,7 +116,7 @@ struct ptx_var {
     struct ptx_reloc *reloc;
     uint32_t nreloc;
     // parameters only
-    uint64_t offset;      // bytes from the start of the kernel's parameter block
+    uint64_t offset;      // bytes from the start of the kernel's parameter block; .reg parameter: its register's number
     enum ptx_space ptr_space; // .ptr .global ...: SPACE_GENERIC when not said
     uint32_t ptr_align;   // 0 when not said
 };
@@ -127,6 +127,12 @@ struct ptx_reg {
     const char *name; // "%r12" or a single name; built on demand by ptx_reg_name, else NULL
     enum ptx_type type;
     uint8_t vec; // .v2 .v4 registers: element count, else 1
+};
+
+// Registers prefix0 .. prefix<count-1>, numbered from `first`.
+struct ptx_reg_range {
+    const char *prefix;
+    uint32_t first, count;
 };
 
 // ---- operands -----------------------------------------------------------------------------------
@@ -152,6 +158,7 @@ struct ptx_operand {
     uint16_t n;    // VEC, PAIR, TEX
     uint16_t sreg; // enum ptx_sreg
     uint32_t reg;  // REG; ADDR with base register (else UINT32_MAX)
+    uint16_t sel;  // lane selectors of a SIMD video operand, 4 bits each, lowest lane first: .h10, .b3210; `comp` is 0
     union {
         uint64_t ival;
         double fval;
@@ -164,7 +171,7 @@ struct ptx_operand {
 #define PTX_NO_REG UINT32_MAX
 
 // ---- instructions -------------------------------------------------------------------------------
-enum { PTX_MOD_WORDS = 6 };
+enum { PTX_MOD_WORDS = 8 };
 
 struct ptx_call; // operands of call, else NULL
 
@@ -228,6 +235,8 @@ struct ptx_func {
     uint32_t ninst;
     struct ptx_reg *reg;
     uint32_t nreg;
+    struct ptx_reg_range *range; // declarations like %r<100>, by ascending first register
+    uint32_t nrange;
     struct ptx_var **var;    // .local .shared .const .global .param declared in the body
     uint32_t nvar;
     struct ptx_sym **label;  // LABEL symbols by ascending statement index

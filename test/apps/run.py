@@ -72,6 +72,8 @@ def environment(args, nvcc):
     if args.cudart == "shared" and nvcc:
         home = pathlib.Path(nvcc).resolve().parents[1]
         paths += [str(home / d) for d in ("lib64", "lib") if (home / d).is_dir()]
+    if args.preload:
+        env["LD_PRELOAD"] = args.preload
     if args.cudart == "shared12":
         paths.append(str(CUDA12 / "lib"))
     if paths:
@@ -118,6 +120,7 @@ def main():
     p.add_argument("--kind", choices=["cu", "c", "all"], default="all")
     p.add_argument("--build-only", action="store_true")
     p.add_argument("--timeout", type=float, default=120)
+    p.add_argument("--preload", help="LD_PRELOAD for the programs (a sanitizer's runtime)")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--sources", type=pathlib.Path, default=HERE)
     args = p.parse_args()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device library's maths against libm in double precision, the processor's rounding modes and long double.
+// The device library's maths against libm in double precision, the processor's rounding modes and
+// long double.
 #include <fenv.h>
 
 #include "test/check.h"
@@ -31,9 +32,10 @@ same64(double a, double b)
     return bits64(a) == bits64(b) || (isnan(a) && isnan(b));
 }
 
-// ---- approximations -----------------------------------------------------------------------------------
-// The largest error over all sampled arguments in [lo, hi] in magnitude; relative or absolute. Results that are subnormal
-// count in units of the smallest normal one's last place.
+// ---- approximations
+// ----------------------------------------------------------------------------------- The largest
+// error over all sampled arguments in [lo, hi] in magnitude; relative or absolute. Results that are
+// subnormal count in units of the smallest normal one's last place.
 static double
 worst(float (*f)(float), double (*ref)(double), float lo, float hi, int relative, int negative)
 {
@@ -65,7 +67,7 @@ ref_rsqrt(double x)
     do {                                                                                           \
         for (int n_ = 0; n_ < 2; n_++) {                                                           \
             double w_ = worst(f, ref, lo, hi, relative, n_);                                       \
-            ok(w_ <= exp2(limit), #f " in [%g, %g] sign %d: error %.3g = 2^%.2f", lo, hi, n_, w_,      \
+            ok(w_ <= exp2(limit), #f " in [%g, %g] sign %d: error %.3g = 2^%.2f", lo, hi, n_, w_,  \
                log2(w_));                                                                          \
         }                                                                                          \
     } while (0)
@@ -136,6 +138,30 @@ special_values(void)
 }
 
 static void
+minimum_maximum(void)
+{
+    static const float v[] = {0.0f, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 0x1p-149f};
+    for (size_t k = 0; k < 64; k++) {
+        float a = v[k % 8], b = v[k / 8], lo = a < b || (a == b && signbit(a)) ? a : b;
+        float hi = a > b || (a == b && !signbit(a)) ? a : b;
+        int some_nan = isnan(a) || isnan(b);
+        lo = isnan(a) ? b : isnan(b) ? a : lo;
+        hi = isnan(a) ? b : isnan(b) ? a : hi;
+        ok(same(pw_m_min_f32(a, b), lo), "min %g %g", a, b);
+        ok(same(pw_m_max_f32(a, b), hi), "max %g %g", a, b);
+        ok(same64(pw_m_min_f64(a, b), lo), "min.f64 %g %g", a, b);
+        ok(same64(pw_m_max_f64(a, b), hi), "max.f64 %g %g", a, b);
+        ok(same(pw_m_min_nan_f32(a, b), some_nan ? NAN : lo), "min.nan %g %g", a, b);
+        ok(same(pw_m_max_nan_f32(a, b), some_nan ? NAN : hi), "max.nan %g %g", a, b);
+        ok(same64(pw_m_min_nan_f64(a, b), some_nan ? NAN : lo), "min.nan.f64 %g %g", a, b);
+        ok(same64(pw_m_max_nan_f64(a, b), some_nan ? NAN : hi), "max.nan.f64 %g %g", a, b);
+    }
+    CHECK_INT(bits32(pw_m_ftz_f32(-0x1p-127f)), 0x80000000);
+    CHECK(pw_m_ftz_f32(0x1p-126f) == 0x1p-126f);
+    CHECK(isnan(pw_m_ftz_f32(NAN)));
+}
+
+static void
 gross_f64(void)
 {
     for (int k = 0; k < 100000; k++) {
@@ -154,8 +180,9 @@ gross_f64(void)
     CHECK(pw_m_rsqrt_approx_ftz_f64(0) == INFINITY);
 }
 
-// ---- directed rounding ----------------------------------------------------------------------------------
-// Patterns with many zeros, subnormals, ties, infinities and NaNs, and operands of similar magnitude.
+// ---- directed rounding
+// ---------------------------------------------------------------------------------- Patterns with
+// many zeros, subnormals, ties, infinities and NaNs, and operands of similar magnitude.
 static float
 some_float(void)
 {
@@ -188,7 +215,7 @@ some_double(void)
     ({                                                                                             \
         volatile double wide = x;                                                                  \
         volatile type a = x, b = y, c = z;                                                         \
-        (void)a, (void)b, (void)c, (void)wide;                                                                      \
+        (void)a, (void)b, (void)c, (void)wide;                                                     \
         fesetround(mode);                                                                          \
         volatile type r_ = (expr);                                                                 \
         fesetround(FE_TONEAREST);                                                                  \
@@ -252,7 +279,8 @@ directed_conversions(void)
     int good = 0;
     for (int k = 0; k < 200000; k++) {
         double y = 0, z = 0, x = k & 1 ? some_double() : some_float() * (1 + 0x1p-40);
-#define C(rnd, mode) ONE("f32.f64." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_f64(x), (float)wide)
+#define C(rnd, mode)                                                                               \
+    ONE("f32.f64." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_f64(x), (float)wide)
         C(rz, modes[0]);
         C(rm, modes[1]);
         C(rp, modes[2]);
@@ -260,12 +288,18 @@ directed_conversions(void)
         uint64_t i = rnd() >> (rnd() % 64);
         i &= k % 3 ? ~0ull : ~0ull << (rnd() % 64);
 #define C(rnd, mode)                                                                               \
-    ONE("f32.s64." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_s64((int64_t)i), (float)(volatile int64_t){(int64_t)i}); \
-    ONE("f32.s32." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_s32((int32_t)i), (float)(volatile int32_t){(int32_t)i}); \
-    ONE("f32.u32." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_u32((uint32_t)i), (float)(volatile uint32_t){(uint32_t)i}); \
-    ONE("f64.s64." #rnd, double, same64, mode, pw_m_cvt_##rnd##_f64_s64((int64_t)i), (double)(volatile int64_t){(int64_t)i}); \
-    ONE("f32.u64." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_u64(i), (float)(long double)(volatile uint64_t){i}); \
-    ONE("f64.u64." #rnd, double, same64, mode, pw_m_cvt_##rnd##_f64_u64(i), (double)(long double)(volatile uint64_t){i})
+    ONE("f32.s64." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_s64((int64_t)i),                  \
+        (float)(volatile int64_t){(int64_t)i});                                                    \
+    ONE("f32.s32." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_s32((int32_t)i),                  \
+        (float)(volatile int32_t){(int32_t)i});                                                    \
+    ONE("f32.u32." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_u32((uint32_t)i),                 \
+        (float)(volatile uint32_t){(uint32_t)i});                                                  \
+    ONE("f64.s64." #rnd, double, same64, mode, pw_m_cvt_##rnd##_f64_s64((int64_t)i),               \
+        (double)(volatile int64_t){(int64_t)i});                                                   \
+    ONE("f32.u64." #rnd, float, same, mode, pw_m_cvt_##rnd##_f32_u64(i),                           \
+        (float)(long double)(volatile uint64_t){i});                                               \
+    ONE("f64.u64." #rnd, double, same64, mode, pw_m_cvt_##rnd##_f64_u64(i),                        \
+        (double)(long double)(volatile uint64_t){i})
         C(rz, modes[0]);
         C(rm, modes[1]);
         C(rp, modes[2]);
@@ -274,10 +308,11 @@ directed_conversions(void)
     ok(good == 200000 * 21, "%d conversions", good);
 }
 
-// ---- small formats -----------------------------------------------------------------------------------------
+// ---- small formats ------------------------------------------------------------------------------
 enum { TO_NEAREST, TO_NEAREST_AWAY, TO_ZERO, TO_DOWN, TO_UP };
 
-// x rounded to a format of `mbits` mantissa bits with least normal exponent `emin`, unlimited above.
+// x rounded to a format of `mbits` mantissa bits with least normal exponent `emin`, unlimited
+// above.
 static long double
 rounded_to(long double x, int mbits, int emin, int how)
 {
@@ -332,11 +367,13 @@ to_halves(void)
             float x = b % 2 ? float32(b) : float32(b & 0xfffff000); // half of them with ties
             uint32_t got = c->f(x), mag = got & 0x7fff;
             long double want = rounded_to(x, c->mbits, 2 - (1 << (c->ebits - 1)), c->how);
-            int to_max = c->how == TO_ZERO || (c->how == TO_DOWN && x > 0) || (c->how == TO_UP && x < 0);
+            int to_max =
+                c->how == TO_ZERO || (c->how == TO_DOWN && x > 0) || (c->how == TO_UP && x < 0);
             if (isnan(x))
                 bad += got != 0x7fff;
             else if (fabsl(want) > c->max)
-                bad += mag != (isfinite(x) && to_max ? inf - 1 : inf) || got >> 15 != bits32(x) >> 31;
+                bad +=
+                    mag != (isfinite(x) && to_max ? inf - 1 : inf) || got >> 15 != bits32(x) >> 31;
             else
                 bad += value_of(got, c->ebits, c->mbits) != want || got >> 15 != bits32(x) >> 31;
         }
@@ -435,9 +472,11 @@ fused_halves(void)
         float a = near_one(10), b = near_one(10), c = near_one(10);
         c = k % 3 ? c : ldexpf(c, -13); // around a tie
         _Float16 got = (_Float16)pw_m_fma_odd_f16(a, b, c);
-        bad += isfinite((float)got) && (float)got != rounded_to((long double)a * b + c, 10, -14, TO_NEAREST);
+        bad += isfinite((float)got) &&
+               (float)got != rounded_to((long double)a * b + c, 10, -14, TO_NEAREST);
         a = near_one(7), b = near_one(7), c = near_one(7);
-        bad += bf16(pw_m_fma_odd_bf16(a, b, c)) != rounded_to((long double)a * b + c, 7, -126, TO_NEAREST);
+        bad += bf16(pw_m_fma_odd_bf16(a, b, c)) !=
+               rounded_to((long double)a * b + c, 7, -126, TO_NEAREST);
     }
     CHECK_INT(bad, 0);
     // A tie that something far below decides; f64 alone would not see it.
@@ -452,7 +491,7 @@ fused_halves(void)
     CHECK(pw_m_fma_odd_f16(INFINITY, 1, 1) == INFINITY);
 }
 
-// ---- fns ---------------------------------------------------------------------------------------------------
+// ---- fns ----------------------------------------------------------------------------------------
 static int32_t
 ref_fns(uint32_t mask, int base, int offset)
 {
@@ -479,6 +518,6 @@ find_nth_set(void)
     CHECK_INT(pw_m_fns_b32(-1, 0, INT32_MAX), -1);
 }
 
-CHECK_MAIN(T(approximations), T(approximations_of_positive), T(special_values), T(gross_f64),
-           T(directed_f32), T(directed_f64), T(directed_conversions), T(to_halves), T(to_tf32),
-           T(small_formats), T(ue8m0), T(fused_halves), T(find_nth_set))
+CHECK_MAIN(T(approximations), T(approximations_of_positive), T(special_values), T(minimum_maximum),
+           T(gross_f64), T(directed_f32), T(directed_f64), T(directed_conversions), T(to_halves),
+           T(to_tf32), T(small_formats), T(ue8m0), T(fused_halves), T(find_nth_set))

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// Compilation: SIMT IR -> lowered -> optimised -> object -> loaded. Each compilation has an LLVM context of its own, so that threads do
+// not wait for each other. LLVM's fatal errors end the compilation, not the process.
+#define _GNU_SOURCE
+#include "backend/cpu/jit.h"
+#include "backend/cpu/cache.h"
+#include "backend/cpu/load.h"
+#include "backend/cpu/lower.h"
+#include "backend/cpu/target.h"
+#include "base/log.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/ErrorHandling.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- errors of LLVM ------------------------------------------------------------------------------------------------
+static _Thread_local jmp_buf *fatal_exit;
+
+// What LLVM held at that point is lost; its locks are not held here.
+static void
+on_fatal(const char *reason)
+{
+    log_error("LLVM gives up: %s", reason);
+    if (fatal_exit)
+        longjmp(*fatal_exit, 1);
+}
+
+struct diagnostics {
+    const char *kernel;
+    bool error;
+};
+
+static void
+on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
+{
+    struct diagnostics *d = user;
+    LLVMDiagnosticSeverity severity = LLVMGetDiagInfoSeverity(info);
+    char *text = LLVMGetDiagInfoDescription(info);
+    if (severity == LLVMDSError) {
+        d->error = true;
+        log_error("kernel %s: %s", d->kernel, text);
+    } else if (severity == LLVMDSWarning) {
+        LOG(LOG_COMPILE, "kernel %s: %s", d->kernel, text);
+    }
+    LLVMDisposeMessage(text);
+}
+
+// ---- stages -----------------------------------------------------------------------------------------------------------
+struct build {
+    const struct compile_request *r;
+    LLVMContextRef ctx;
+    LLVMModuleRef m;
+    LLVMTargetMachineRef tm;
+    LLVMMemoryBufferRef object;
+    struct diagnostics diag;
+    struct shared_layout shared;
+    int error;
+    uint64_t at; // when the last stage ended
+};
+
+static void
+stage_done(struct build *b, const char *name)
+{
+    uint64_t now = rt_clock();
+    LOG(LOG_COMPILE, "kernel %s: %s %.2f ms", b->r->kernel, name, (double)(now - b->at) / 1e6);
+    b->at = now;
+}
+
+static bool
+verified(struct build *b, const char *when)
+{
+    char *why = NULL;
+    bool bad = LLVMVerifyModule(b->m, LLVMReturnStatusAction, &why);
+    if (bad)
+        log_error("kernel %s: invalid IR %s: %s", b->r->kernel, when, why);
+    LLVMDisposeMessage(why);
+    return !bad;
+}
+
+static bool
+emit(struct build *b)
+{
+    b->error = BE_JIT_FAILED;
+    b->m = b->r->emit(b->r->user, b->ctx, target_emit(), &b->error);
+    if (!b->m)
+        return false;
+    b->error = BE_JIT_FAILED;
+    LLVMSetTarget(b->m, target_emit()->triple);
+    LLVMSetDataLayout(b->m, target_emit()->data_layout);
+    dump_module(b->r, "ir", ".simt.ll", b->m);
+    stage_done(b, "emit");
+    return verified(b, "from emit");
+}
+
+static bool
+lowered(struct build *b)
+{
+    if (!lower(b->m, b->r->kernel, &b->shared)) {
+        b->error = BE_JIT_FAILED;
+        return false;
+    }
+    dump_module(b->r, "ir", ".ll", b->m);
+    stage_done(b, "lower");
+    return verified(b, "after lowering");
+}
+
+static bool
+optimised(struct build *b)
+{
+    char passes[64];
+    int level = b->r->optimize < 0 ? 0 : b->r->optimize > 3 ? 3 : b->r->optimize;
+    snprintf(passes, sizeof passes, "default<O%d>,globaldce", level);
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef e = LLVMRunPasses(b->m, passes, b->tm, o);
+    LLVMDisposePassBuilderOptions(o);
+    if (e) {
+        char *text = LLVMGetErrorMessage(e);
+        log_error("kernel %s: %s", b->r->kernel, text);
+        LLVMDisposeErrorMessage(text);
+        return false;
+    }
+    lower_facts(b->m, &b->shared);
+    dump_module(b->r, "opt", ".opt.ll", b->m);
+    stage_done(b, "optimise");
+    return verified(b, "after optimisation");
+}
+
+static bool
+generated(struct build *b)
+{
+    char *error = NULL;
+    dump_assembly(b->r, b->tm, b->m);
+    if (LLVMTargetMachineEmitToMemoryBuffer(b->tm, b->m, LLVMObjectFile, &error, &b->object)) {
+        log_error("kernel %s: %s", b->r->kernel, error);
+        LLVMDisposeMessage(error);
+        return false;
+    }
+    stage_done(b, "generate");
+    return !b->diag.error;
+}
+
+static bool
+run_stages(struct build *b)
+{
+    return emit(b) && lowered(b) && optimised(b) && generated(b);
+}
+
+static void
+build_end(struct build *b)
+{
+    if (b->object)
+        LLVMDisposeMemoryBuffer(b->object);
+    if (b->m)
+        LLVMDisposeModule(b->m);
+    LLVMDisposeTargetMachine(b->tm);
+    LLVMContextDispose(b->ctx);
+}
+
+// The object in malloc'ed memory, or NULL with *error.
+static void *
+build_object(const struct compile_request *r, size_t *size, int *error)
+{
+    struct build *b = calloc(1, sizeof *b);
+    jmp_buf here;
+    void *copy = NULL;
+    if (!b)
+        return NULL;
+    *b = (struct build){.r = r, .diag = {.kernel = r->kernel}, .error = BE_JIT_FAILED, .at = rt_clock()};
+    b->ctx = LLVMContextCreate();
+    b->tm = target_machine_new(r->optimize);
+    LLVMContextSetDiagnosticHandler(b->ctx, on_diagnostic, &b->diag);
+    if (setjmp(here)) {
+        fatal_exit = NULL;
+        *error = BE_JIT_FAILED;
+        return NULL; // what LLVM was working on is in an unknown state: it stays
+    }
+    fatal_exit = &here;
+    bool ok = run_stages(b);
+    fatal_exit = NULL;
+    if (ok && (copy = malloc(*size = LLVMGetBufferSize(b->object)))) {
+        memcpy(copy, LLVMGetBufferStart(b->object), *size);
+        dump_object(r, copy, *size);
+    }
+    *error = b->error ? b->error : BE_JIT_FAILED;
+    build_end(b);
+    free(b);
+    return copy;
+}
+
+// ---- kernels ----------------------------------------------------------------------------------------------------------
+static struct backend_kernel *
+kernel_new(const struct compile_request *r, const void *object, size_t size)
+{
+    struct backend_kernel *k = calloc(1, sizeof *k);
+    if (!k || !(k->name = strdup(r->kernel)) || !(k->code = code_load(r, object, size))) {
+        cpu_kernel_free(k);
+        return NULL;
+    }
+    memcpy(&k->facts, k->code->facts, sizeof k->facts);
+    if (k->facts.version != RT_VERSION) {
+        cpu_kernel_free(k);
+        return NULL;
+    }
+    k->fn = (kernel_fn *)(uintptr_t)k->code->kernel;
+    k->info = (struct kernel_info){
+        .static_shared = k->facts.static_shared,
+        .local_bytes = k->facts.local_bytes,
+        .num_regs = 32, // a CPU has its own; the number keeps occupancy estimates of programs sane
+        .max_threads = RT_MAX_THREADS,
+        .code_bytes = (uint32_t)k->code->text_size,
+    };
+    return k;
+}
+
+static struct hash128
+object_key(const struct compile_request *r)
+{
+    struct hash128 host = target_hash(), key = hash128_more(r->key, &host, sizeof host);
+    return hash128_more(key, &r->optimize, sizeof r->optimize);
+}
+
+static pthread_once_t fatal_once = PTHREAD_ONCE_INIT;
+
+static void
+install_fatal(void)
+{
+    LLVMInstallFatalErrorHandler(on_fatal);
+}
+
+int
+cpu_compile(struct backend_scope *s, const struct compile_request *r, struct backend_kernel **out)
+{
+    (void)s;
+    *out = NULL;
+    if (!target_init())
+        return BE_JIT_FAILED;
+    pthread_once(&fatal_once, install_fatal);
+    struct cache *cache = cache_default();
+    struct hash128 key = object_key(r);
+    size_t size = 0;
+    int error = BE_JIT_FAILED;
+    void *object = cache_get(cache, key, &size);
+    if (object && (*out = kernel_new(r, object, size))) {
+        LOG(LOG_COMPILE, "kernel %s: from the cache, %zu bytes", r->kernel, size);
+        dump_object(r, object, size);
+        free(object);
+        return BE_OK;
+    }
+    free(object);
+    object = build_object(r, &size, &error);
+    if (!object)
+        return error;
+    cache_put(cache, key, object, size);
+    *out = kernel_new(r, object, size);
+    free(object);
+    return *out ? BE_OK : BE_JIT_FAILED;
+}
+
+void
+cpu_kernel_free(struct backend_kernel *k)
+{
+    if (!k)
+        return;
+    code_free(k->code);
+    free(k->name);
+    free(k);
+}
+
+const struct kernel_info *
+cpu_kernel_info(struct backend_kernel *k)
+{
+    return &k->info;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// SIMT IR -> IR for the host. lower() before the optimiser, lower_facts() after it.
+#ifndef CPU_LOWER_H
+#define CPU_LOWER_H
+
+#include <llvm-c/Core.h>
+
+#include "backend/cpu/cpu.h"
+
+// Shared-memory layout that lower() found.
+struct shared_layout {
+    uint32_t bytes, dynamic_offset;
+};
+
+// Renames the kernel to KERNEL_SYMBOL, lays out shared memory, links the device library in. False after logging what is refused.
+bool lower(LLVMModuleRef m, const char *kernel, struct shared_layout *shared);
+// Computes the facts and adds them as the constant FACTS_SYMBOL.
+void lower_facts(LLVMModuleRef m, const struct shared_layout *shared);
+
+#endif

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+// Device library of the CPU backend in thread mode: the pw.* functions that are a few instructions, or that hand over to the
+// runtime. Compiled to bitcode (clang-19 -O2 -emit-llvm -mcx16), linked into every kernel and inlined. A function pw.a.b of SIMT
+// IR is named pw_a_b here; the scope of atomics and fences is dropped: one CPU is coherent.
+#include "backend/cpu/rt.h"
+
+#define FN __attribute__((always_inline))
+
+typedef struct thread T;
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef int32_t s32;
+typedef uint64_t u64;
+typedef int64_t s64;
+typedef unsigned __int128 u128;
+
+// ---- identity ------------------------------------------------------------------------------------------------
+#define SREG(name, expr) FN u32 pw_sreg_##name(T *t) { (void)t; return (expr); }
+#define SREG64(name, expr) FN u64 pw_sreg_##name(T *t) { (void)t; return (expr); }
+#define SREG_XYZ(name, a)                                                                          \
+    SREG(name##_x, (a)[0])                                                                         \
+    SREG(name##_y, (a)[1])                                                                         \
+    SREG(name##_z, (a)[2])
+#define GRID (t->block->grid)
+#define LANE_BIT (1u << t->lane)
+
+SREG_XYZ(tid, t->tid)
+SREG_XYZ(ntid, GRID->block)
+SREG_XYZ(ctaid, t->block->ctaid)
+SREG_XYZ(nctaid, GRID->grid)
+SREG(tid_w, 0)
+SREG(ntid_w, 0)
+SREG(ctaid_w, 0)
+SREG(nctaid_w, 0)
+SREG(laneid, t->lane)
+SREG(warpid, t->index / RT_WARP)
+SREG(nwarpid, GRID->warps)
+SREG(smid, t->block->smid)
+SREG(nsmid, GRID->multiprocessors)
+SREG64(gridid, GRID->id)
+SREG(lanemask_eq, LANE_BIT)
+SREG(lanemask_lt, LANE_BIT - 1)
+SREG(lanemask_le, LANE_BIT | (LANE_BIT - 1))
+SREG(lanemask_ge, ~(LANE_BIT - 1))
+SREG(lanemask_gt, ~(LANE_BIT | (LANE_BIT - 1)))
+SREG(clock, (u32)__builtin_readcyclecounter())
+SREG(clock_hi, (u32)(__builtin_readcyclecounter() >> 32))
+SREG64(clock64, __builtin_readcyclecounter())
+SREG64(globaltimer, rt_globaltimer())
+SREG(globaltimer_lo, (u32)rt_globaltimer())
+SREG(globaltimer_hi, (u32)(rt_globaltimer() >> 32))
+SREG64(current_graph_exec, 0)
+SREG(dynamic_smem_size, GRID->dynamic_shared)
+SREG(total_smem_size, GRID->total_shared)
+SREG(aggr_smem_size, GRID->total_shared)
+SREG(reserved_smem_offset_begin, 0)
+SREG(reserved_smem_offset_end, 0)
+SREG(reserved_smem_offset_cap, 0)
+SREG(reserved_smem_offset_0, 0)
+SREG(reserved_smem_offset_1, 0)
+
+// Clusters: blocks of a cluster are neighbours in each dimension; a launch without clusters has clusters of one block.
+static FN u32
+cluster_dim(T *t, int i)
+{
+    u32 n = GRID->cluster[i];
+    return n ? n : 1;
+}
+
+#define CLUSTER(i, x)                                                                              \
+    SREG(cluster_ctaid_##x, t->block->ctaid[i] % cluster_dim(t, i))                                \
+    SREG(clusterid_##x, t->block->ctaid[i] / cluster_dim(t, i))                                    \
+    SREG(cluster_nctaid_##x, cluster_dim(t, i))                                                    \
+    SREG(nclusterid_##x, GRID->grid[i] / cluster_dim(t, i))
+CLUSTER(0, x)
+CLUSTER(1, y)
+CLUSTER(2, z)
+SREG(cluster_ctaid_w, 0)
+SREG(clusterid_w, 0)
+SREG(cluster_nctaid_w, 0)
+SREG(nclusterid_w, 0)
+SREG(is_explicit_cluster, GRID->cluster[0] != 0)
+SREG(cluster_nctarank, cluster_dim(t, 0) * cluster_dim(t, 1) * cluster_dim(t, 2))
+SREG(cluster_ctarank,
+     pw_sreg_cluster_ctaid_x(t) +
+         cluster_dim(t, 0) * (pw_sreg_cluster_ctaid_y(t) + cluster_dim(t, 1) * pw_sreg_cluster_ctaid_z(t)))
+
+#define ZERO(name) SREG(name, 0)
+#define ZERO10(name, d)                                                                            \
+    ZERO(name##d##0) ZERO(name##d##1) ZERO(name##d##2) ZERO(name##d##3) ZERO(name##d##4)           \
+    ZERO(name##d##5) ZERO(name##d##6) ZERO(name##d##7) ZERO(name##d##8) ZERO(name##d##9)
+ZERO10(envreg, )
+ZERO10(envreg, 1)
+ZERO10(envreg, 2)
+ZERO(envreg30)
+ZERO(envreg31)
+ZERO(pm0) ZERO(pm1) ZERO(pm2) ZERO(pm3) ZERO(pm4) ZERO(pm5) ZERO(pm6) ZERO(pm7)
+SREG64(pm0_64, 0) SREG64(pm1_64, 0) SREG64(pm2_64, 0) SREG64(pm3_64, 0)
+SREG64(pm4_64, 0) SREG64(pm5_64, 0) SREG64(pm6_64, 0) SREG64(pm7_64, 0)
+
+// ---- address spaces ---------------------------------------------------------------------------------------------
+// A shared window is 4 GiB of addresses where the reservation succeeded, but no kernel may use more than this of it.
+#define SHARED_WINDOW (1u << 24)
+
+FN char *pw_shared_ptr(T *t, u32 off) { return t->block->shared + off; }
+FN u64 pw_shared_to_generic(T *t, u32 off) { return (u64)(t->block->shared + off); }
+FN u32 pw_shared_from_generic(T *t, u64 a) { return (u32)(a - (u64)t->block->shared); }
+FN u64 pw_local_to_generic(T *t, u64 a) { (void)t; return a; }
+FN u64 pw_local_from_generic(T *t, u64 a) { (void)t; return a; }
+
+struct stack_bounds { // the start of struct fiber
+    char *lo, *hi;
+};
+
+FN u32 pw_isspacep_shared(T *t, u64 a) { return a - (u64)t->block->shared < SHARED_WINDOW; }
+FN u32
+pw_isspacep_local(T *t, u64 a)
+{
+    struct stack_bounds *s = (struct stack_bounds *)t->fiber;
+    return a >= (u64)s->lo && a < (u64)s->hi;
+}
+FN u32 pw_isspacep_param(T *t, u64 a) { return a - (u64)GRID->params < GRID->param_size; }
+FN u32 pw_isspacep_const(T *t, u64 a) { (void)t, (void)a; return 0; }
+FN u32 pw_isspacep_global(T *t, u64 a) { return !pw_isspacep_shared(t, a) && !pw_isspacep_local(t, a); }
+
+// ---- atomics --------------------------------------------------------------------------------------------------------
+#define ATOM(op, ty, C, builtin) FN C pw_atom_##op##_##ty(T *t, C *p, C v) { (void)t; return builtin(p, v, __ATOMIC_RELAXED); }
+#define ATOMS(ty, U, S)                                                                            \
+    ATOM(add, ty, U, __atomic_fetch_add)                                                           \
+    ATOM(and, ty, U, __atomic_fetch_and)                                                           \
+    ATOM(or, ty, U, __atomic_fetch_or)                                                             \
+    ATOM(xor, ty, U, __atomic_fetch_xor)                                                           \
+    ATOM(xchg, ty, U, __atomic_exchange_n)                                                         \
+    ATOM(min, ty, S, __atomic_fetch_min)                                                           \
+    ATOM(max, ty, S, __atomic_fetch_max)                                                           \
+    ATOM(umin, ty, U, __atomic_fetch_min)                                                          \
+    ATOM(umax, ty, U, __atomic_fetch_max)
+ATOMS(i32, u32, s32)
+ATOMS(i64, u64, s64)
+ATOM(fadd, f32, float, __atomic_fetch_add)
+ATOM(fadd, f64, double, __atomic_fetch_add)
+ATOM(xchg, i16, u16, __atomic_exchange_n)
+ATOM(xchg, i128, u128, __atomic_exchange_n)
+
+#define CAS(ty, U)                                                                                 \
+    FN U pw_atom_cas_##ty(T *t, U *p, U cmp, U v)                                                  \
+    {                                                                                              \
+        (void)t;                                                                                   \
+        __atomic_compare_exchange_n(p, &cmp, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);            \
+        return cmp;                                                                                \
+    }
+CAS(i16, u16)
+CAS(i32, u32)
+CAS(i64, u64)
+CAS(i128, u128)
+
+// Any other operation: compute and compare-exchange until nobody came between. `expr` is the new value for `old` and `v`.
+#define ATOM_LOOP(name, U, expr)                                                                   \
+    FN U pw_atom_##name(T *t, U *p, U v)                                                           \
+    {                                                                                              \
+        (void)t;                                                                                   \
+        U old = __atomic_load_n(p, __ATOMIC_RELAXED);                                              \
+        while (!__atomic_compare_exchange_n(p, &old, (U)(expr), 1, __ATOMIC_RELAXED,               \
+                                            __ATOMIC_RELAXED))                                     \
+            ;                                                                                      \
+        return old;                                                                                \
+    }
+ATOM_LOOP(inc_i32, u32, old >= v ? 0 : old + 1)
+ATOM_LOOP(dec_i32, u32, old == 0 || old > v ? v : old - 1)
+ATOM_LOOP(inc_i64, u64, old >= v ? 0 : old + 1)
+ATOM_LOOP(dec_i64, u64, old == 0 || old > v ? v : old - 1)
+
+// Narrow floats: exact in float (or rounded once: a float has more than twice their digits).
+static FN float f16_in(u16 h) { union { u16 u; _Float16 f; } x = {.u = h}; return (float)x.f; }
+static FN u16 f16_out(float f) { union { _Float16 f; u16 u; } x = {.f = (_Float16)f}; return x.u; }
+static FN float bf16_in(u16 h) { union { u32 u; float f; } x = {.u = (u32)h << 16}; return x.f; }
+static FN u16
+bf16_out(float f)
+{
+    union { float f; u32 u; } x = {.f = f};
+    if (f != f)
+        return 0x7fff;
+    return (u16)((x.u + 0x7fff + (x.u >> 16 & 1)) >> 16);
+}
+
+// The number, where one of two is NaN; -0 counts as less than +0.
+static FN float
+min_num(float a, float b)
+{
+    if (a != a)
+        return b;
+    if (b != b)
+        return a;
+    return a == b ? (__builtin_signbit(a) ? a : b) : a < b ? a : b;
+}
+static FN float
+max_num(float a, float b)
+{
+    if (a != a)
+        return b;
+    if (b != b)
+        return a;
+    return a == b ? (__builtin_signbit(a) ? b : a) : a > b ? a : b;
+}
+static FN float add_num(float a, float b) { return a + b; }
+
+#define NARROW(fmt, op, fn)                                                                        \
+    static FN u16 fmt##_##op(u16 a, u16 b) { return fmt##_out(fn(fmt##_in(a), fmt##_in(b))); }     \
+    ATOM_LOOP(f##op##_##fmt, u16, fmt##_##op(old, v))                                              \
+    static FN u32 fmt##x2_##op(u32 a, u32 b)                                                       \
+    {                                                                                              \
+        return fmt##_##op((u16)a, (u16)b) | (u32)fmt##_##op((u16)(a >> 16), (u16)(b >> 16)) << 16; \
+    }                                                                                              \
+    ATOM_LOOP(f##op##_##fmt##x2, u32, fmt##x2_##op(old, v))
+NARROW(f16, add, add_num)
+NARROW(f16, min, min_num)
+NARROW(f16, max, max_num)
+NARROW(bf16, add, add_num)
+NARROW(bf16, min, min_num)
+NARROW(bf16, max, max_num)
+
+#define WIDE_MINMAX(op, ty, F, U, rel)                                                             \
+    FN F pw_atom_f##op##_##ty(T *t, F *p, F v)                                                     \
+    {                                                                                              \
+        (void)t;                                                                                   \
+        union { U u; F f; } old = {.u = __atomic_load_n((U *)p, __ATOMIC_RELAXED)}, new_;          \
+        do                                                                                         \
+            new_.f = old.f != old.f ? v : v != v || !(v rel old.f) ? old.f : v;                    \
+        while (!__atomic_compare_exchange_n((U *)p, &old.u, new_.u, 1, __ATOMIC_RELAXED,           \
+                                            __ATOMIC_RELAXED));                                    \
+        return old.f;                                                                              \
+    }
+WIDE_MINMAX(min, f32, float, u32, <)
+WIDE_MINMAX(max, f32, float, u32, >)
+WIDE_MINMAX(min, f64, double, u64, <)
+WIDE_MINMAX(max, f64, double, u64, >)
+
+#define FENCE(name, order) FN void pw_fence_##name(T *t) { (void)t; __atomic_thread_fence(order); }
+FENCE(acquire, __ATOMIC_ACQUIRE)
+FENCE(release, __ATOMIC_RELEASE)
+FENCE(acq_rel, __ATOMIC_ACQ_REL)
+FENCE(sc, __ATOMIC_SEQ_CST)
+
+// ---- barriers and warps -------------------------------------------------------------------------------------------
+FN void pw_barrier_sync(T *t, u32 id, u32 n) { rt_barrier(t, id, n); }
+FN void pw_barrier_arrive(T *t, u32 id, u32 n) { rt_barrier_arrive(t, id, n); }
+FN u32 pw_barrier_red_popc(T *t, u32 id, u32 n, u32 p) { return rt_barrier_red(t, id, n, RT_RED_POPC, p); }
+FN u32 pw_barrier_red_and(T *t, u32 id, u32 n, u32 p) { return rt_barrier_red(t, id, n, RT_RED_AND, p); }
+FN u32 pw_barrier_red_or(T *t, u32 id, u32 n, u32 p) { return rt_barrier_red(t, id, n, RT_RED_OR, p); }
+
+FN void pw_warp_sync(T *t, u32 mask) { rt_warp(t, RT_SYNC, 0, 0, 0, mask); }
+
+#define SHFL(name, op)                                                                             \
+    FN u64 pw_shfl_##name(T *t, u32 a, u32 b, u32 c, u32 mask) { return rt_warp(t, op, a, b, c, mask); } \
+    FN u64 pw_shfl_##name##_active(T *t, u32 a, u32 b, u32 c, u32 mask, u32 site)                  \
+    {                                                                                              \
+        (void)mask;                                                                                \
+        return rt_warp_active(t, op, a, b, c, site);                                               \
+    }
+SHFL(up, RT_SHFL_UP)
+SHFL(down, RT_SHFL_DOWN)
+SHFL(bfly, RT_SHFL_BFLY)
+SHFL(idx, RT_SHFL_IDX)
+
+#define VOTE(name, op)                                                                             \
+    FN u32 pw_vote_##name(T *t, u32 p, u32 mask) { return (u32)rt_warp(t, op, p, 0, 0, mask); }    \
+    FN u32 pw_vote_##name##_active(T *t, u32 p, u32 mask, u32 site)                                \
+    {                                                                                              \
+        (void)mask;                                                                                \
+        return (u32)rt_warp_active(t, op, p, 0, 0, site);                                          \
+    }
+VOTE(all, RT_VOTE_ALL)
+VOTE(any, RT_VOTE_ANY)
+VOTE(uni, RT_VOTE_UNI)
+VOTE(ballot, RT_VOTE_BALLOT)
+
+FN u32 pw_match_any_b32(T *t, u32 v, u32 mask) { return (u32)rt_warp(t, RT_MATCH_ANY, v, 0, 0, mask); }
+FN u32 pw_match_any_b64(T *t, u64 v, u32 mask) { return (u32)rt_warp(t, RT_MATCH_ANY, v, 0, 0, mask); }
+FN u64 pw_match_all_b32(T *t, u32 v, u32 mask) { return rt_warp(t, RT_MATCH_ALL, v, 0, 0, mask); }
+FN u64 pw_match_all_b64(T *t, u64 v, u32 mask) { return rt_warp(t, RT_MATCH_ALL, v, 0, 0, mask); }
+
+#define REDUX(name, op) FN u32 pw_redux_##name(T *t, u32 v, u32 mask) { return (u32)rt_warp(t, op, v, 0, 0, mask); }
+REDUX(add, RT_REDUX_ADD)
+REDUX(and, RT_REDUX_AND)
+REDUX(or, RT_REDUX_OR)
+REDUX(xor, RT_REDUX_XOR)
+REDUX(min, RT_REDUX_MIN)
+REDUX(max, RT_REDUX_MAX)
+REDUX(umin, RT_REDUX_UMIN)
+REDUX(umax, RT_REDUX_UMAX)
+
+#define REDUX_F(name, op)                                                                          \
+    FN float pw_redux_##name(T *t, float v, u32 mask)                                              \
+    {                                                                                              \
+        union { float f; u32 u; } x = {.f = v};                                                    \
+        x.u = (u32)rt_warp(t, op, x.u, 0, 0, mask);                                                \
+        return x.f;                                                                                \
+    }
+REDUX_F(fmin, RT_REDUX_FMIN)
+REDUX_F(fmax, RT_REDUX_FMAX)
+REDUX_F(fmin_abs, RT_REDUX_FMIN_ABS)
+REDUX_F(fmax_abs, RT_REDUX_FMAX_ABS)
+REDUX_F(fmin_nan, RT_REDUX_FMIN_NAN)
+REDUX_F(fmax_nan, RT_REDUX_FMAX_NAN)
+REDUX_F(fmin_abs_nan, RT_REDUX_FMIN_ABS_NAN)
+REDUX_F(fmax_abs_nan, RT_REDUX_FMAX_ABS_NAN)
+
+FN u64 pw_elect(T *t, u32 mask) { return rt_warp(t, RT_ELECT, 0, 0, 0, mask); }
+FN u32 pw_activemask(T *t, u32 site) { return (u32)rt_warp_active(t, RT_ACTIVEMASK, 0, 0, 0, site); }
+
+// ---- services --------------------------------------------------------------------------------------------------------
+FN void
+pw_spin(T *t)
+{
+    if (__builtin_expect(--t->spin < 0, 0))
+        rt_spin(t);
+}
+FN void pw_nanosleep(T *t, u32 ns) { (void)ns; rt_spin(t); }
+FN u64 pw_malloc(T *t, u64 size) { return rt_malloc(t, size); }
+FN void pw_free(T *t, u64 a) { rt_free(t, a); }
+FN s32 pw_vprintf(T *t, u64 fmt, u64 args) { return rt_vprintf(t, fmt, args); }
+FN void
+pw_assertfail(T *t, u64 message, u64 file, u32 line, u64 function, u64 charsize)
+{
+    rt_assertfail(t, message, file, line, function, charsize);
+}
+FN void pw_trap(T *t) { rt_stop(t, RT_TRAP); }
+FN void pw_brkpt(T *t) { rt_stop(t, RT_BRKPT); }
+FN void pw_bad_call(T *t) { rt_stop(t, RT_BAD_CALL); }
+FN void pw_exit(T *t) { rt_exit(t); }
+FN void pw_prefetch(T *t, u64 a) { (void)t; __builtin_prefetch((const void *)a); }

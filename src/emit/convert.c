@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// cvt between integers and floats of 16 bits and more. Small formats: convert_small.c.
+#include <stdio.h>
+#include <string.h>
+
+#include "emit/arith.h"
+
+static bool
+is_scalar_float(enum ptx_type t)
+{
+    return t == PTX_F16 || t == PTX_BF16 || t == PTX_F32 || t == PTX_F64;
+}
+
+static bool
+is_scalar_int(enum ptx_type t)
+{
+    return (t >= PTX_U8 && t <= PTX_S64) || (t >= PTX_B8 && t <= PTX_B64);
+}
+
+// A float operand as LLVM float or double: halves widened, f32 flushed for .ftz.
+static LLVMValueRef
+float_source(struct emitter *e, const struct ptx_inst *i, unsigned k, enum ptx_type t)
+{
+    if (t == PTX_F16 || t == PTX_BF16)
+        return half_to_float(e, half_lane(e, i, k, t, 0), t == PTX_BF16);
+    return ar_ftz(e, i, em_src(e, i, k, t));
+}
+
+// Rounds to an integral value if the instruction says so (rni rzi rmi rpi).
+static LLVMValueRef
+round_integral(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v, const char *otherwise)
+{
+    static const struct {
+        enum ptx_mod mod;
+        const char *intrinsic;
+    } table[] = {{PTX_MOD_RNI, "llvm.roundeven"},
+                 {PTX_MOD_RZI, "llvm.trunc"},
+                 {PTX_MOD_RMI, "llvm.floor"},
+                 {PTX_MOD_RPI, "llvm.ceil"}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        if (ptx_has(i, table[k].mod))
+            return ir_call1(e, table[k].intrinsic, v);
+    return otherwise ? ir_call1(e, otherwise, v) : v;
+}
+
+// ---- to integers --------------------------------------------------------------------------------
+static bool
+int_to_int(struct emitter *e, const struct ptx_inst *i, enum ptx_type d, enum ptx_type s)
+{
+    LLVMValueRef v = em_src(e, i, 1, s);
+    bool is_signed = ptx_type_signed(s);
+    if (ptx_has(i, PTX_MOD_SAT))
+        v = int_clamp(e, v, is_signed, ptx_type_bits(d), ptx_type_signed(d));
+    em_dst(e, i, 0, d, LLVMBuildIntCast2(e->b, v, em_type(e, d), is_signed, ""));
+    return true;
+}
+
+// Saturating, NaN to 0: an intrinsic overloaded on both types.
+static LLVMValueRef
+saturating_int(struct emitter *e, LLVMValueRef v, LLVMTypeRef to, bool is_signed)
+{
+    const char *name = is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
+    LLVMTypeRef from = LLVMTypeOf(v), over[] = {to, from};
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->mod, id, over, 2);
+    return LLVMBuildCall2(e->b, LLVMFunctionType(to, &from, 1, 0), f, &v, 1, "");
+}
+
+static bool
+float_to_int(struct emitter *e, const struct ptx_inst *i, enum ptx_type d, enum ptx_type s)
+{
+    LLVMTypeRef to = em_type(e, d);
+    unsigned bits = ptx_type_bits(d);
+    LLVMValueRef v = float_source(e, i, 1, s);
+    LLVMValueRef r =
+        saturating_int(e, round_integral(e, i, v, "llvm.trunc"), to, ptx_type_signed(d));
+    if (s == PTX_F64 || bits == 64) // NaN: only the highest bit set, elsewhere 0
+        r = ir_select(e, ir_isnan(e, v), em_int(e, to, 1ull << (bits - 1)), r);
+    em_dst(e, i, 0, d, r);
+    return true;
+}
+
+// ---- to floats ----------------------------------------------------------------------------------
+static LLVMValueRef
+named_conversion(struct emitter *e, const char *rounding, const char *to, const char *from,
+                 LLVMTypeRef result, LLVMValueRef v)
+{
+    char name[48];
+    snprintf(name, sizeof name, "pw.m.cvt.%s.%s.%s", rounding, to, from);
+    return em_math(e, name, result, &v, 1);
+}
+
+// The largest finite value of a format, for .satfinite.
+static double
+largest(enum ptx_type t)
+{
+    switch (t) {
+    case PTX_F16:
+    case PTX_F16X2:
+        return 65504;
+    case PTX_TF32:
+        return 0x1.ffcp127;
+    default:
+        return 0x1.fep127; // bf16
+    }
+}
+
+// .relu and .satfinite on an f32 value; NaN stays.
+static LLVMValueRef
+limit(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v, enum ptx_type t)
+{
+    LLVMValueRef zero = em_flt(e, e->f32, 0), max = em_flt(e, e->f32, largest(t));
+    if (ptx_has(i, PTX_MOD_RELU))
+        v = ir_select(e, ir_fcmp(e, LLVMRealUGT, v, zero), v, zero);
+    if (!ptx_has(i, PTX_MOD_SATFINITE))
+        return v;
+    LLVMValueRef over = ir_fcmp(e, LLVMRealOGT, ir_call1(e, "llvm.fabs", v), max);
+    return ir_select(e, over, ir_call2(e, "llvm.copysign", max, v), v);
+}
+
+// An f32 value rounded to the i16 pattern of f16 or bf16.
+static LLVMValueRef
+to_half(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v, bool bf16)
+{
+    return half_from_float(e, limit(e, i, v, bf16 ? PTX_BF16 : PTX_F16), bf16, ar_rounding(i));
+}
+
+// Writes v (float or double) as type d, rounded.
+static bool
+write_float(struct emitter *e, const struct ptx_inst *i, enum ptx_type d, LLVMValueRef v)
+{
+    bool from_double = LLVMTypeOf(v) == e->f64, half = d == PTX_F16 || d == PTX_BF16;
+    const char *rounding = half ? "odd" : ar_rounding(i);
+    if (ptx_has(i, PTX_MOD_SAT))
+        v = em_saturate(e, v);
+    if (from_double && d != PTX_F64)
+        v = rounding[1] == 'n' ? ir_fptrunc(e, v, e->f32)
+                               : named_conversion(e, rounding, "f32", "f64", e->f32, v);
+    if (half)
+        em_dst(e, i, 0, PTX_B16, to_half(e, i, v, d == PTX_BF16));
+    else if (d == PTX_F64)
+        em_dst(e, i, 0, d, from_double ? v : ir_fpext(e, v, e->f64));
+    else
+        em_dst(e, i, 0, d, ar_canonical(e, ar_ftz(e, i, v)));
+    return true;
+}
+
+// f32 with the exact value or, if that needs more bits, an odd one beside it: rounding again is
+// then exact.
+static LLVMValueRef
+int_to_odd_float(struct emitter *e, LLVMValueRef v, bool is_signed)
+{
+    bool wide = LLVMTypeOf(v) == e->i64;
+    const char *from = is_signed ? wide ? "s64" : "s32" : wide ? "u64" : "u32";
+    return named_conversion(e, "odd", "f32", from, e->f32, v);
+}
+
+static bool
+int_to_float(struct emitter *e, const struct ptx_inst *i, enum ptx_type d, enum ptx_type s)
+{
+    bool is_signed = ptx_type_signed(s), wide = ptx_type_bits(s) == 64;
+    LLVMTypeRef to = d == PTX_F64 ? e->f64 : e->f32;
+    LLVMValueRef v = ir_ext(e, em_src(e, i, 1, s), wide ? e->i64 : e->i32, is_signed);
+    const char *rounding = ar_rounding(i);
+    if (d == PTX_F16 || d == PTX_BF16)
+        return write_float(e, i, d, int_to_odd_float(e, v, is_signed));
+    if (rounding[1] == 'n')
+        v = is_signed ? ir_sitofp(e, v, to) : ir_uitofp(e, v, to);
+    else
+        v = named_conversion(e, rounding, d == PTX_F64 ? "f64" : "f32",
+                             is_signed ? wide ? "s64" : "s32"
+                             : wide    ? "u64"
+                                       : "u32",
+                             to, v);
+    return write_float(e, i, d, v);
+}
+
+static bool
+float_to_float(struct emitter *e, const struct ptx_inst *i, enum ptx_type d, enum ptx_type s)
+{
+    return write_float(e, i, d, round_integral(e, i, float_source(e, i, 1, s), NULL));
+}
+
+static bool
+float_to_tf32(struct emitter *e, const struct ptx_inst *i)
+{
+    const char *rounding = ptx_has(i, PTX_MOD_RNA) ? "rna" : ar_rounding(i);
+    LLVMValueRef v = limit(e, i, em_src(e, i, 1, PTX_F32), PTX_TF32);
+    em_dst(e, i, 0, PTX_B32, named_conversion(e, rounding, "tf32", "f32", e->i32, v));
+    return true;
+}
+
+// cvt.rn.f16x2.f32 d, a, b: a goes to the upper half.
+static bool
+floats_to_pair(struct emitter *e, const struct ptx_inst *i, enum ptx_type d)
+{
+    LLVMValueRef hi = to_half(e, i, em_src(e, i, 1, PTX_F32), half_is_bf16(d));
+    LLVMValueRef lo = to_half(e, i, em_src(e, i, 2, PTX_F32), half_is_bf16(d));
+    em_dst(e, i, 0, PTX_B32, half_pack(e, lo, hi));
+    return true;
+}
+
+bool
+emit_cvt(struct emitter *e, const struct ptx_inst *i)
+{
+    enum ptx_type d = ar_type(i), s = i->ntype > 1 ? (enum ptx_type)i->type[1] : PTX_NONE;
+    if (ptx_has(i, PTX_MOD_RS))
+        return em_refuse(e, i, "with stochastic rounding is not supported");
+    if (is_scalar_int(d) && is_scalar_int(s))
+        return int_to_int(e, i, d, s);
+    if (is_scalar_int(d) && is_scalar_float(s))
+        return float_to_int(e, i, d, s);
+    if (is_scalar_float(d) && is_scalar_int(s))
+        return int_to_float(e, i, d, s);
+    if (is_scalar_float(d) && is_scalar_float(s))
+        return float_to_float(e, i, d, s);
+    if (d == PTX_TF32 && s == PTX_F32)
+        return float_to_tf32(e, i);
+    if (half_lanes(d) == 2 && s == PTX_F32 && i->noperand == 3)
+        return floats_to_pair(e, i, d);
+    return convert_small(e, i, d, s);
+}
+
+// ---- cvt.pack -----------------------------------------------------------------------------------
+bool
+emit_cvt_pack(struct emitter *e, const struct ptx_inst *i)
+{
+    static const unsigned char width[PTX_TYPES] = {
+        [PTX_U16] = 16, [PTX_S16] = 16, [PTX_U8] = 8, [PTX_S8] = 8,
+        [PTX_U4] = 4,   [PTX_S4] = 4,   [PTX_U2] = 2, [PTX_S2] = 2};
+    enum ptx_type t = ar_type(i);
+    unsigned bits = width[t];
+    bool is_signed = t == PTX_S16 || t == PTX_S8 || t == PTX_S4 || t == PTX_S2;
+    if (!bits)
+        return em_refuse(e, i, "of type %s", ptx_type_name(t));
+    LLVMValueRef mask = em_int(e, e->i32, (1u << bits) - 1), r[2];
+    for (unsigned k = 0; k < 2; k++)
+        r[k] = ir_and(e, int_clamp(e, em_src(e, i, k + 1, PTX_S32), true, bits, is_signed), mask);
+    LLVMValueRef d = ir_or(e, ir_shl(e, r[0], em_int(e, e->i32, bits)), r[1]);
+    if (i->noperand > 3)
+        d = ir_or(e, d, ir_shl(e, em_src(e, i, 3, PTX_B32), em_int(e, e->i32, 2 * bits)));
+    em_dst(e, i, 0, PTX_B32, d);
+    return true;
+}
