@@ -126,9 +126,9 @@ DEV_DECLARE_F64(rz)
 DEV_DECLARE_F64(rm)
 DEV_DECLARE_F64(rp)
 
-// ---- half.c: formats of 16 bits and less
-// ------------------------------------------------------------ a * b + c rounded to odd in f32, for
-// operands that are values of the format: rounding that to the format is exact.
+// ---- half.c: formats of 16 bits and less --------------------------------------------------------
+// a * b + c rounded to odd in f32, for operands that are values of the format: rounding that to the
+// format is exact.
 float pw_m_fma_odd_f16(float a, float b, float c);
 float pw_m_fma_odd_bf16(float a, float b, float c);
 uint16_t pw_m_cvt_rz_f16_f32(float x);

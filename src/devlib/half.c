@@ -89,9 +89,8 @@ pw_m_cvt_rz_tf32_f32(float x)
     return to_tf32(x, 0);
 }
 
-// ---- formats of 8 bits and less
-// ---------------------------------------------------------------------- Clamped to the magnitude
-// `max`; `nan` is the pattern for a NaN.
+// ---- formats of 8 bits and less -----------------------------------------------------------------
+// Clamped to the magnitude `max`; `nan` is the pattern for a NaN.
 static inline uint32_t
 to_small(float x, uint32_t ebits, uint32_t mbits, uint32_t max, uint32_t nan)
 {

@@ -33,9 +33,8 @@ LLVMValueRef ar_ftz(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v)
 LLVMValueRef ar_minmax(struct emitter *e, bool max, bool nan, LLVMValueRef a, LLVMValueRef b);
 bool float_arith(struct emitter *e, const struct ptx_inst *i, enum arith_op op);
 
-// ---- half.c
-// --------------------------------------------------------------------------------------- 16-bit
-// formats are computed on as f32. A lane is the i16 pattern of an f16 or bf16.
+// ---- half.c -------------------------------------------------------------------------------------
+// 16-bit formats are computed on as f32. A lane is the i16 pattern of an f16 or bf16.
 LLVMValueRef half_to_float(struct emitter *e, LLVMValueRef lane, bool bf16);
 LLVMValueRef half_from_float(struct emitter *e, LLVMValueRef v, bool bf16, const char *rounding);
 // Lane `k` (0: low) of operand `n` read as t.

@@ -109,9 +109,8 @@ emit_shf(struct emitter *e, const struct ptx_inst *i)
     return true;
 }
 
-// ---- lop3
-// ------------------------------------------------------------------------------------------- The
-// function of two variables whose value at (b, c) is bit 2b + c of `table`.
+// ---- lop3 ---------------------------------------------------------------------------------------
+// The function of two variables whose value at (b, c) is bit 2b + c of `table`.
 static LLVMValueRef
 logic2(struct emitter *e, unsigned table, LLVMValueRef b, LLVMValueRef c)
 {
@@ -182,9 +181,8 @@ emit_lop3(struct emitter *e, const struct ptx_inst *i)
     return true;
 }
 
-// ---- prmt
-// ------------------------------------------------------------------------------------------- The
-// four selector nibbles of each mode for control values 0 to 3, 16 bits each, value 0 lowest.
+// ---- prmt ---------------------------------------------------------------------------------------
+// The four selector nibbles of each mode for control values 0 to 3, 16 bits each, value 0 lowest.
 static bool
 prmt_table(const struct ptx_inst *i, uint64_t *table)
 {
@@ -391,9 +389,8 @@ emit_szext(struct emitter *e, const struct ptx_inst *i)
     return true;
 }
 
-// ---- dot products
-// --------------------------------------------------------------------------------------- Bits [at,
-// at + bits) of v, extended to i32.
+// ---- dot products -------------------------------------------------------------------------------
+// Bits [at, at + bits) of v, extended to i32.
 static LLVMValueRef
 field(struct emitter *e, LLVMValueRef v, unsigned at, unsigned bits, bool is_signed)
 {

@@ -116,9 +116,9 @@ float_minmax(struct emitter *e, const struct ptx_inst *i, enum ptx_type t, bool 
     return true;
 }
 
-// ---- add sub mul fma abs neg
-// ------------------------------------------------------------------------- Operand k; the mixed
-// forms (add.f32.f16 d, a, c; fma.f32.bf16 d, a, b, c) have halves before the addend.
+// ---- add sub mul fma abs neg --------------------------------------------------------------------
+// Operand k; the mixed forms (add.f32.f16 d, a, c; fma.f32.bf16 d, a, b, c) have halves before the
+// addend.
 static LLVMValueRef
 float_src(struct emitter *e, const struct ptx_inst *i, enum arith_op op, unsigned k)
 {
@@ -214,9 +214,8 @@ emit_copysign(struct emitter *e, const struct ptx_inst *i)
     return true;
 }
 
-// ---- testp
-// ------------------------------------------------------------------------------------------ Each
-// property is a range of the magnitude's bit pattern: from <= |x| < from + count.
+// ---- testp --------------------------------------------------------------------------------------
+// Each property is a range of the magnitude's bit pattern: from <= |x| < from + count.
 struct fp_range {
     uint64_t from, count;
 };
@@ -260,9 +259,8 @@ emit_testp(struct emitter *e, const struct ptx_inst *i)
     return true;
 }
 
-// ---- div rcp sqrt rsqrt and the approximations
-// ---------------------------------------------------------- div.approx: documented to give 0 (or
-// NaN for an infinite dividend) for a divisor above 2^126.
+// ---- div rcp sqrt rsqrt and the approximations --------------------------------------------------
+// div.approx: documented to give 0 (or NaN for an infinite dividend) for a divisor above 2^126.
 static LLVMValueRef
 div_approx(struct emitter *e, LLVMValueRef a, LLVMValueRef b)
 {

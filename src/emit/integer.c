@@ -15,9 +15,8 @@ int_type(struct emitter *e, unsigned bits)
     return LLVMIntTypeInContext(e->ctx, bits);
 }
 
-// ---- products
-// ------------------------------------------------------------------------------------ The product
-// of 2n bits of two values of type t.
+// ---- products -----------------------------------------------------------------------------------
+// The product of 2n bits of two values of type t.
 static LLVMValueRef
 wide_product(struct emitter *e, enum ptx_type t, LLVMValueRef a, LLVMValueRef b)
 {
@@ -231,9 +230,8 @@ int_clamp(struct emitter *e, LLVMValueRef v, bool from_signed, unsigned bits, bo
     return int_minmax(e, false, from_signed, v, em_int(e, t, max));
 }
 
-// ---- 24-bit products, sad
-// ------------------------------------------------------------------------------- The low 24 bits
-// of operand k, extended to 64.
+// ---- 24-bit products, sad -----------------------------------------------------------------------
+// The low 24 bits of operand k, extended to 64.
 static LLVMValueRef
 operand24(struct emitter *e, const struct ptx_inst *i, unsigned k)
 {
@@ -278,9 +276,8 @@ emit_sad(struct emitter *e, const struct ptx_inst *i)
     return true;
 }
 
-// ---- division
-// ---------------------------------------------------------------------------------------------- A
-// divisor that neither traps nor overflows: 1 in place of 0, and of -1 for the smallest dividend.
+// ---- division -----------------------------------------------------------------------------------
+// A divisor that neither traps nor overflows: 1 in place of 0, and of -1 for the smallest dividend.
 static LLVMValueRef
 safe_divisor(struct emitter *e, bool is_signed, LLVMValueRef a, LLVMValueRef b)
 {

@@ -32,10 +32,9 @@ same64(double a, double b)
     return bits64(a) == bits64(b) || (isnan(a) && isnan(b));
 }
 
-// ---- approximations
-// ----------------------------------------------------------------------------------- The largest
-// error over all sampled arguments in [lo, hi] in magnitude; relative or absolute. Results that are
-// subnormal count in units of the smallest normal one's last place.
+// ---- approximations -----------------------------------------------------------------------------
+// The largest error over all sampled arguments in [lo, hi] in magnitude; relative or absolute.
+// Results that are subnormal count in units of the smallest normal one's last place.
 static double
 worst(float (*f)(float), double (*ref)(double), float lo, float hi, int relative, int negative)
 {
@@ -180,9 +179,9 @@ gross_f64(void)
     CHECK(pw_m_rsqrt_approx_ftz_f64(0) == INFINITY);
 }
 
-// ---- directed rounding
-// ---------------------------------------------------------------------------------- Patterns with
-// many zeros, subnormals, ties, infinities and NaNs, and operands of similar magnitude.
+// ---- directed rounding --------------------------------------------------------------------------
+// Patterns with many zeros, subnormals, ties, infinities and NaNs, and operands of similar
+// magnitude.
 static float
 some_float(void)
 {

@@ -2,7 +2,6 @@
 // Runs one block: its threads start one after another, each on a stack of its own as long as it lives; a thread that ends leaves its
 // stack to the next. Suspended threads wait in a barrier, a meeting of their warp, or the list of spinning ones; switches go straight
 // from thread to thread and return to the worker only when none is runnable.
-#define _GNU_SOURCE
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 

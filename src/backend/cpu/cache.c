@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One table: key, order of use, size, checksum, object. Entries whose checksum is wrong are dropped; a file that is no database of ours
 // is replaced. `used` grows with every use, so the smallest are the least recently used.
-#define _GNU_SOURCE
 #include "backend/cpu/cache.h"
 #include "base/log.h"
 #include "base/options.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The CPU as a device: its properties, and the backend's table.
-#define _GNU_SOURCE
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/target.h"
 #include "base/hash.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Dumps of the stages of a compilation. The first line of a text stage tells the command that makes it from the stage before; an object
 // has that line in a file beside it.
-#define _GNU_SOURCE
 #include "backend/cpu/jit.h"
 #include "backend/cpu/target.h"
 #include "base/log.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Hardware faults. A fault in generated code, or in runtime code that touches memory which the program named, abandons the block: the
 // handler continues the worker's stack. Any other fault goes to the handler that the program had installed.
-#define _GNU_SOURCE
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 

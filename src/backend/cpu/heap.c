@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // malloc and free of kernels: a region of the size that the limit gave at the first call. Blocks have a header and come from size classes,
 // four to each doubling; a freed block goes back to its class. Kernels can overwrite all of it, so what is read from it is checked.
-#define _GNU_SOURCE
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/load.h"
 #include "base/log.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compilation: SIMT IR -> lowered -> optimised -> object -> loaded. Each compilation has an LLVM context of its own, so that threads do
 // not wait for each other. LLVM's fatal errors end the compilation, not the process.
-#define _GNU_SOURCE
 #include "backend/cpu/jit.h"
 #include "backend/cpu/cache.h"
 #include "backend/cpu/load.h"
@@ -160,35 +159,55 @@ build_end(struct build *b)
     LLVMContextDispose(b->ctx);
 }
 
+static void *
+copy_object(const struct build *b, size_t *size)
+{
+    *size = LLVMGetBufferSize(b->object);
+    void *copy = malloc(*size);
+    if (copy) {
+        memcpy(copy, LLVMGetBufferStart(b->object), *size);
+        dump_object(b->r, copy, *size);
+    }
+    return copy;
+}
+
+// False also when LLVM gave up half-way: then `ended` is false, and what it was working on stays, its state being unknown.
+static bool
+run_guarded(struct build *b, bool *ended)
+{
+    jmp_buf here;
+    *ended = false;
+    if (setjmp(here)) {
+        fatal_exit = NULL;
+        return false;
+    }
+    fatal_exit = &here;
+    bool ok = run_stages(b);
+    fatal_exit = NULL;
+    *ended = true;
+    return ok;
+}
+
 // The object in malloc'ed memory, or NULL with *error.
 static void *
 build_object(const struct compile_request *r, size_t *size, int *error)
 {
     struct build *b = calloc(1, sizeof *b);
-    jmp_buf here;
-    void *copy = NULL;
+    bool ended;
+    *error = BE_OUT_OF_MEMORY;
     if (!b)
         return NULL;
     *b = (struct build){.r = r, .diag = {.kernel = r->kernel}, .error = BE_JIT_FAILED, .at = rt_clock()};
     b->ctx = LLVMContextCreate();
     b->tm = target_machine_new(r->optimize);
     LLVMContextSetDiagnosticHandler(b->ctx, on_diagnostic, &b->diag);
-    if (setjmp(here)) {
-        fatal_exit = NULL;
-        *error = BE_JIT_FAILED;
-        return NULL; // what LLVM was working on is in an unknown state: it stays
-    }
-    fatal_exit = &here;
-    bool ok = run_stages(b);
-    fatal_exit = NULL;
-    if (ok && (copy = malloc(*size = LLVMGetBufferSize(b->object)))) {
-        memcpy(copy, LLVMGetBufferStart(b->object), *size);
-        dump_object(r, copy, *size);
-    }
+    void *object = run_guarded(b, &ended) ? copy_object(b, size) : NULL;
     *error = b->error ? b->error : BE_JIT_FAILED;
-    build_end(b);
-    free(b);
-    return copy;
+    if (ended) {
+        build_end(b);
+        free(b);
+    }
+    return object;
 }
 
 // ---- kernels ----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Device memory. Large allocations are mappings of their own with inaccessible pages around them, so that a stray access faults; small
 // ones are cut from slabs by size class. The total is limited to what the device claims to have.
-#define _GNU_SOURCE
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 

@@ -4,7 +4,6 @@
 //
 // Arguments lie packed in memory, each aligned to its size, promoted as C promotes them: 4 bytes for int and smaller, 8 for long, double
 // and pointers.
-#define _GNU_SOURCE
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Queues: commands in order. A queue with work is run by an executor, a thread from a set that grows with need, so that every queue
 // that can go on does, whatever others do. A queue that waits for a signal has no executor until the signal is done.
-#define _GNU_SOURCE
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Says in the log why a block failed: which thread, at which PTX line, and what happened or what everyone waits for.
-#define _GNU_SOURCE
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/load.h"
 #include "base/log.h"

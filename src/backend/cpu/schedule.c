@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Dispatch of launches: blocks are taken in launch order by the thread that runs the queue and by the pool's threads. A worker whose
 // blocks all spin starts further ones, so that blocks may wait for each other.
-#define _GNU_SOURCE
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 

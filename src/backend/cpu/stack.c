@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Pools of stacks. Stacks are mapped in slabs, made when first needed and kept until the worker ends. The lowest page of each is a
 // guard: installed by MADV_GUARD_INSTALL where the kernel has it (no extra mapping), else by mprotect for a bounded number of stacks.
-#define _GNU_SOURCE
 #include "backend/cpu/fiber.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // What generated code may call: the runtime's own functions, and the library functions that code generation falls back on.
-#define _GNU_SOURCE
 #include "backend/cpu/load.h"
 
 #include <math.h>

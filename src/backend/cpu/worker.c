@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Workers: what an OS thread needs to run blocks. And the futex, on which everything here sleeps that has no lock.
-#define _GNU_SOURCE
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 #include "base/options.h"
