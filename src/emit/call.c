@@ -18,16 +18,6 @@ is_variable(const struct ptx_operand *o)
     return o->kind == PTX_O_SYM && (o->sym->kind == PTX_SYM_VAR || o->sym->kind == PTX_SYM_PARAM);
 }
 
-static enum ptx_type
-bits_type(unsigned bytes)
-{
-    return bytes <= 1   ? PTX_B8
-           : bytes <= 2 ? PTX_B16
-           : bytes <= 4 ? PTX_B32
-           : bytes <= 8 ? PTX_B64
-                        : PTX_B128;
-}
-
 static unsigned
 bytes_of(LLVMTypeRef t)
 {
@@ -39,7 +29,7 @@ em_call_arg(struct emitter *e, const struct ptx_inst *i, unsigned k, LLVMTypeRef
 {
     const struct ptx_operand *o = &i->call->arg[k];
     if (!is_variable(o))
-        return em_operand(e, i, o, bits_type(bytes_of(t)));
+        return em_operand(e, i, o, em_bits_type(bytes_of(t)));
     const struct ptx_var *v = o->sym->var;
     LLVMTypeRef own = !em_by_value(v) || v->size * 8 > LLVMGetIntTypeWidth(t)
                           ? t
@@ -57,7 +47,7 @@ argument_memory(struct emitter *e, const struct ptx_inst *i, const struct ptx_op
         return em_var_pointer(e, o->sym);
     LLVMTypeRef t = em_int_type(e, want->size && want->size <= 16 ? (unsigned)want->size * 8 : 64);
     LLVMValueRef p = em_alloca(e, t, want->align);
-    LLVMValueRef v = em_operand(e, i, o, bits_type(bytes_of(t)));
+    LLVMValueRef v = em_operand(e, i, o, em_bits_type(bytes_of(t)));
     LLVMBuildStore(e->b, em_resize(e, em_as_int(e, v), t, false), p);
     return p;
 }
@@ -69,7 +59,7 @@ em_call_result(struct emitter *e, const struct ptx_inst *i, unsigned k, LLVMValu
         return;
     const struct ptx_operand *o = &i->call->ret[k];
     if (!is_variable(o)) {
-        em_write(e, i, o, bits_type(bytes_of(LLVMTypeOf(v))), v);
+        em_write(e, i, o, em_bits_type(bytes_of(LLVMTypeOf(v))), v);
         return;
     }
     const struct ptx_var *var = o->sym->var;
@@ -79,6 +69,8 @@ em_call_result(struct emitter *e, const struct ptx_inst *i, unsigned k, LLVMValu
     LLVMSetAlignment(s, var->align);
 }
 
+// Memory for a result that does not travel by value: the caller's variable, or for a register a
+// place to load it from.
 static LLVMValueRef
 result_memory(struct emitter *e, const struct ptx_inst *i, unsigned k, const struct ptx_var *want)
 {
@@ -103,6 +95,21 @@ arguments(struct emitter *e, const struct ptx_inst *i, const struct ptx_proto *p
     return arg;
 }
 
+static void
+take_results(struct emitter *e, const struct ptx_inst *i, const struct ptx_proto *p, LLVMValueRef v,
+             LLVMValueRef *arg)
+{
+    bool value = em_value_result(p) != NULL;
+    if (value)
+        em_call_result(e, i, 0, v);
+    for (uint32_t k = value; k < i->call->nret; k++) {
+        if (is_variable(&i->call->ret[k]) || !em_by_value(&p->ret[k]))
+            continue;
+        LLVMTypeRef t = em_int_type(e, (unsigned)p->ret[k].size * 8);
+        em_call_result(e, i, k, LLVMBuildLoad2(e->b, t, arg[k + !value], ""));
+    }
+}
+
 static bool
 call_through(struct emitter *e, const struct ptx_inst *i, LLVMValueRef fn,
              const struct ptx_proto *p)
@@ -113,11 +120,11 @@ call_through(struct emitter *e, const struct ptx_inst *i, LLVMValueRef fn,
     LLVMValueRef *arg = arguments(e, i, p);
     LLVMValueRef v =
         LLVMBuildCall2(e->b, em_function_type(e, p), fn, arg, (unsigned)vec_len(arg), "");
-    vec_free(arg);
     if (p->noreturn)
         em_unreachable(e);
-    else if (em_value_result(p))
-        em_call_result(e, i, 0, v);
+    else
+        take_results(e, i, p, v, arg);
+    vec_free(arg);
     return true;
 }
 

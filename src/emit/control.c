@@ -62,14 +62,7 @@ bool
 emit_ret(struct emitter *e, const struct ptx_inst *i)
 {
     (void)i;
-    const struct ptx_var *result = em_value_result(&e->func->proto);
-    if (e->func->is_entry || !result) {
-        LLVMBuildRetVoid(e->b);
-        return true;
-    }
-    LLVMTypeRef own = em_int_type(e, (unsigned)result->size * 8);
-    LLVMValueRef v = LLVMBuildLoad2(e->b, own, e->fs->ret, "");
-    LLVMBuildRet(e->b, em_resize(e, v, em_value_type(e, result), false));
+    em_return(e);
     return true;
 }
 

@@ -63,6 +63,11 @@ bool em_terminated(struct emitter *e);
 // yields first.
 LLVMBasicBlockRef em_target(struct emitter *e, const struct ptx_sym *label);
 
+// ---- params.c -----------------------------------------------------------------------------------
+bool em_bind_parameters(struct emitter *e);
+// Leaves the function being emitted, with its results.
+void em_return(struct emitter *e);
+
 // ---- slots.c ------------------------------------------------------------------------------------
 // Fills first, slot_type and slot: untyped registers that mostly hold floats get float slots.
 void em_make_slots(struct emitter *e);
@@ -119,6 +124,7 @@ LLVMValueRef em_resize(struct emitter *e, LLVMValueRef v, LLVMTypeRef to, bool i
 // Bits of any scalar as an integer.
 LLVMValueRef em_as_int(struct emitter *e, LLVMValueRef v);
 LLVMTypeRef em_int_type(struct emitter *e, unsigned bits);
+enum ptx_type em_bits_type(unsigned bytes); // .bN
 unsigned em_bits_of(struct emitter *e, LLVMTypeRef t);
 // A pw.* boolean (i32) as i1, and back.
 LLVMValueRef em_truth(struct emitter *e, LLVMValueRef v);

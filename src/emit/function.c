@@ -106,71 +106,6 @@ em_carry_slot(struct emitter *e)
     return e->fs->carry;
 }
 
-// ---- parameters ---------------------------------------------------------------------------------
-static void
-bind(struct emitter *e, const struct ptx_var *v, LLVMValueRef pointer)
-{
-    if (v->sym)
-        intmap_put(&e->fs->local, (uintptr_t)v->sym, pointer);
-}
-
-static void
-bind_kernel_parameters(struct emitter *e)
-{
-    const struct ptx_proto *p = &e->func->proto;
-    LLVMValueRef block = LLVMGetParam(e->fs->fn, 1);
-    LLVMSetValueName2(block, "params", 6);
-    em_add_attribute(e, e->fs->fn, 2, "noalias", 0);
-    em_add_attribute(e, e->fs->fn, 2, "readonly", 0);
-    em_add_attribute(e, e->fs->fn, 2, "align", 16);
-    if (e->func->param_size)
-        em_add_attribute(e, e->fs->fn, 2, "dereferenceable", e->func->param_size);
-    for (uint32_t k = 0; k < p->nparam; k++) {
-        LLVMValueRef off = em_int(e, e->i64, p->param[k].offset);
-        bind(e, &p->param[k], LLVMBuildGEP2(e->fs->entry, e->i8, block, &off, 1, ""));
-    }
-}
-
-static LLVMValueRef
-memory_of_value(struct emitter *e, const struct ptx_var *v)
-{
-    return em_alloca(e, em_int_type(e, (unsigned)v->size * 8), v->align);
-}
-
-static void
-bind_value_parameter(struct emitter *e, const struct ptx_var *v, LLVMValueRef arg)
-{
-    LLVMValueRef p = memory_of_value(e, v);
-    LLVMTypeRef own = em_int_type(e, (unsigned)v->size * 8);
-    if (own != LLVMTypeOf(arg))
-        arg = LLVMBuildTrunc(e->fs->entry, arg, own, "");
-    LLVMBuildStore(e->fs->entry, arg, p);
-    bind(e, v, p);
-}
-
-static void
-bind_function_parameters(struct emitter *e)
-{
-    const struct ptx_proto *p = &e->func->proto;
-    bool value = em_value_result(p) != NULL;
-    unsigned at = 1;
-    if (value) {
-        e->fs->ret = memory_of_value(e, &p->ret[0]);
-        LLVMBuildStore(e->fs->entry, LLVMConstNull(em_int_type(e, (unsigned)p->ret[0].size * 8)),
-                       e->fs->ret);
-        bind(e, &p->ret[0], e->fs->ret);
-    }
-    for (uint32_t k = value; k < p->nret; k++)
-        bind(e, &p->ret[k], LLVMGetParam(e->fs->fn, at++));
-    for (uint32_t k = 0; k < p->nparam; k++) {
-        LLVMValueRef arg = LLVMGetParam(e->fs->fn, at++);
-        if (em_by_value(&p->param[k]))
-            bind_value_parameter(e, &p->param[k], arg);
-        else
-            bind(e, &p->param[k], arg);
-    }
-}
-
 // ---- statements ---------------------------------------------------------------------------------
 static bool
 emit_statement(struct emitter *e, const struct ptx_inst *i)
@@ -230,9 +165,8 @@ emit_body(struct emitter *e)
 static void
 end_body(struct emitter *e)
 {
-    static const struct ptx_inst ret = {.op = PTX_OP_RET};
     if (!em_terminated(e))
-        emit_ret(e, &ret);
+        em_return(e);
     LLVMBuildBr(e->fs->entry, e->fs->start);
 }
 
@@ -276,10 +210,7 @@ em_function(struct emitter *e, struct ptx_func *f)
     struct emit_func state = {0};
     e->fs = &state;
     open_function(e, f);
-    if (f->is_entry)
-        bind_kernel_parameters(e);
-    else
-        bind_function_parameters(e);
+    em_bind_parameters(e);
     make_label_blocks(e);
     count_spins(e);
     bool done = emit_body(e);

@@ -42,6 +42,16 @@ em_type(struct emitter *e, enum ptx_type t)
     }
 }
 
+enum ptx_type
+em_bits_type(unsigned bytes)
+{
+    return bytes <= 1   ? PTX_B8
+           : bytes <= 2 ? PTX_B16
+           : bytes <= 4 ? PTX_B32
+           : bytes <= 8 ? PTX_B64
+                        : PTX_B128;
+}
+
 unsigned
 em_bits_of(struct emitter *e, LLVMTypeRef t)
 {

@@ -14,6 +14,8 @@ half_of_double(double f, int exponent, int mantissa)
     int bias = (1 << (exponent - 1)) - 1, e;
     if (isnan(f))
         return 0x7fff;
+    if (f == 0)
+        return sign;
     double m = frexp(fabs(f), &e); // |f| = m * 2^e, m in [0.5, 1)
     if (isinf(f) || e - 1 > bias)
         return sign | infinity;

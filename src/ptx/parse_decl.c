@@ -2,6 +2,7 @@
 // Parser: symbols, variables, parameters and registers.
 #include "ptx/parser.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // ---- symbols ----------------------------------------------------------------------------------------------

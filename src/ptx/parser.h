@@ -39,7 +39,9 @@ struct names {
     uint32_t nbucket;  // a power of two
 };
 
+// Also for the next older entry of that name: names_older.
 struct name *names_find(const struct names *t, const char *s, size_t n, bool range);
+struct name *names_older(const struct names *t, const struct name *e);
 // NULL if the scope at `depth` has the name already.
 struct name *names_add(struct names *t, const char *s, size_t n, bool range, uint32_t depth);
 void names_cut(struct names *t, size_t length); // forgets the newest entries
@@ -100,6 +102,7 @@ struct parser {
 
     struct ptx_operand *stack; // PARSE_MAX_OPERANDS
     unsigned top;
+    unsigned nested; // operands being parsed
     struct opcode_entry *cache; // PARSE_CACHE
 };
 
@@ -152,13 +155,12 @@ bool parse_function(struct parser *ps, enum ptx_linkage linkage, bool entry);
 bool parse_proto(struct parser *ps, struct ptx_proto *proto, bool named, const char **name, size_t *name_len);
 bool parse_body(struct parser *ps);
 
-// ---- instructions (parse_inst.c, parse_operand.c) ----------------------------------------------------------
+// ---- instructions (parse_inst.c, parse_operand.c, parse_call.c) ----------------------------------------------------------
 bool parse_instruction(struct parser *ps, bool guarded, bool guard_neg, uint32_t guard);
 bool parse_guard(struct parser *ps, bool *neg, uint32_t *reg);
 bool parse_operand(struct parser *ps, struct ptx_operand *o);
-bool parse_operands(struct parser *ps, unsigned *n);  // onto the stack, comma-separated
-bool parse_address(struct parser *ps, struct ptx_operand *o); // behind the [
-struct ptx_operand *parse_pop(struct parser *ps, unsigned base); // copies what lies above `base` to the arena
+// Operands with commas between, until `close` (not taken). *out: in the arena.
+bool parse_operands(struct parser *ps, char close, struct ptx_operand **out, uint32_t *n);
 void parse_label_ref(struct parser *ps, struct ptx_sym **slot, const char *s, size_t n);
 bool parse_call(struct parser *ps, struct ptx_inst *in);
 

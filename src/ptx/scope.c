@@ -30,6 +30,17 @@ names_find(const struct names *t, const char *s, size_t n, bool range)
     return NULL;
 }
 
+struct name *
+names_older(const struct names *t, const struct name *e)
+{
+    for (uint32_t i = e->next; i; i = t->list[i - 1].next) {
+        struct name *o = &t->list[i - 1];
+        if (o->hash == e->hash && o->len == e->len && o->kind == e->kind && !memcmp(o->s, e->s, e->len))
+            return o;
+    }
+    return NULL;
+}
+
 static void
 link_name(struct names *t, uint32_t i)
 {

@@ -179,9 +179,14 @@ fail_block(struct cta *c, intptr_t why)
 {
     int error = BE_LAUNCH_FAILED;
     struct worker *w = c->worker;
+    if (why == SWITCH_FAULT)
+        __builtin_ia32_ldmxcsr(0x1f80); // it may have come inside a directed rounding
+    if (launch_failed(c->launch)) { // said already
+        abandon(c);
+        return BLOCK_FAILED;
+    }
     switch (why) {
     case SWITCH_FAULT:
-        __builtin_ia32_ldmxcsr(0x1f80); // the fault may have come inside a directed rounding
         error = report_fault(c, &w->fault);
         break;
     case SWITCH_STOP:
