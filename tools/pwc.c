@@ -160,8 +160,8 @@ static bool
 optimise(LLVMModuleRef m)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef err =
-        LLVMRunPasses(m, "function(sroa,instcombine,simplifycfg,early-cse)", NULL, o);
+    LLVMErrorRef err = LLVMRunPasses(
+        m, "function(sroa,instcombine<no-verify-fixpoint>,simplifycfg,early-cse)", NULL, o);
     LLVMDisposePassBuilderOptions(o);
     if (!err)
         return true;

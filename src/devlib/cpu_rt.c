@@ -90,7 +90,11 @@ SREG(cluster_ctarank,
 #define ZERO10(name, d)                                                                            \
     ZERO(name##d##0) ZERO(name##d##1) ZERO(name##d##2) ZERO(name##d##3) ZERO(name##d##4)           \
     ZERO(name##d##5) ZERO(name##d##6) ZERO(name##d##7) ZERO(name##d##8) ZERO(name##d##9)
-ZERO10(envreg, )
+#define WORKSPACE(t) (GRID->cooperative ? (u64)(uintptr_t)GRID->workspace : 0)
+ZERO(envreg0)
+SREG(envreg1, (u32)(WORKSPACE(t) >> 32))
+SREG(envreg2, (u32)WORKSPACE(t))
+ZERO(envreg3) ZERO(envreg4) ZERO(envreg5) ZERO(envreg6) ZERO(envreg7) ZERO(envreg8) ZERO(envreg9)
 ZERO10(envreg, 1)
 ZERO10(envreg, 2)
 ZERO(envreg30)

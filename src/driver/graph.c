@@ -66,32 +66,6 @@ remove_edge(struct edge *v, size_t i)
     (void)vec_pop(v);
 }
 
-// Is `to` reachable from `from` along edges?
-static bool
-reaches(struct graph_node *from, const struct graph_node *to)
-{
-    if (from == to)
-        return true;
-    if (!vec_len(from->out))
-        return false;
-    for (size_t i = 0; i < vec_len(from->graph->nodes); i++)
-        from->graph->nodes[i]->mark = false;
-    struct graph_node **todo = NULL;
-    bool found = false;
-    vec_push(todo, from);
-    while (!found && vec_len(todo)) {
-        struct graph_node *n = vec_pop(todo);
-        if (n->mark)
-            continue;
-        n->mark = true;
-        found = n == to;
-        for (size_t i = 0; i < vec_len(n->out); i++)
-            vec_push(todo, n->out[i].node);
-    }
-    vec_free(todo);
-    return found;
-}
-
 static void
 connect(struct graph_node *from, struct graph_node *to, CUgraphEdgeData data)
 {
@@ -104,8 +78,8 @@ graph_link(struct graph_node *from, struct graph_node *to, CUgraphEdgeData data)
 {
     if (find_edge(from->out, to, NULL) != SIZE_MAX)
         return fail(CUDA_ERROR_INVALID_VALUE, "the edge exists already");
-    if (reaches(to, from))
-        return fail(CUDA_ERROR_INVALID_VALUE, "the edge would close a cycle");
+    if (from == to)
+        return fail(CUDA_ERROR_INVALID_VALUE, "a node cannot depend on itself");
     connect(from, to, data);
     return CUDA_SUCCESS;
 }

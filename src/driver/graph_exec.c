@@ -62,6 +62,8 @@ exec_list_make(struct graph *g, struct exec_list *out)
     CUresult r = CUDA_SUCCESS;
     out->order = graph_order(g);
     vec_extend(out->nodes, vec_len(g->nodes));
+    if (vec_len(out->order) < vec_len(g->nodes)) // edges may close a cycle; only instantiation minds, as on NVIDIA's driver
+        r = fail(CUDA_ERROR_INVALID_VALUE, "the graph has a cycle");
     for (size_t i = 0; !r && i < vec_len(g->nodes); i++)
         r = exec_node_make(g->nodes[i], &out->nodes[i]);
     if (r)

@@ -108,7 +108,7 @@ emit_nanosleep(struct emitter *e, const struct ptx_inst *i)
 bool
 emit_alloca(struct emitter *e, const struct ptx_inst *i)
 {
-    enum ptx_type t = i->ntype ? i->type[0] : PTX_U64;
+    enum ptx_type t = em_address_type(i);
     bool aligned = i->noperand > 2 && i->operand[2].kind == PTX_O_INT;
     uint64_t align = aligned ? i->operand[2].ival : 16;
     if (!align || align & (align - 1) || align > 4096)
@@ -122,7 +122,7 @@ emit_alloca(struct emitter *e, const struct ptx_inst *i)
 bool
 emit_stacksave(struct emitter *e, const struct ptx_inst *i)
 {
-    enum ptx_type t = i->ntype ? i->type[0] : PTX_U64;
+    enum ptx_type t = em_address_type(i);
     LLVMValueRef p =
         em_intrinsic(e, "llvm.stacksave", em_pointer_type(e, PTX_SPACE_LOCAL), NULL, 0);
     em_dst(e, i, 0, t, em_resize(e, LLVMBuildPtrToInt(e->b, p, e->i64, ""), em_type(e, t), false));

@@ -60,7 +60,7 @@ emit_cp_async(struct emitter *e, const struct ptx_inst *i)
 bool
 emit_mapa(struct emitter *e, const struct ptx_inst *i)
 {
-    enum ptx_type t = i->ntype ? i->type[0] : PTX_U64;
+    enum ptx_type t = em_address_type(i);
     em_dst(e, i, 0, t, em_src(e, i, 1, t));
     return true;
 }

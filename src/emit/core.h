@@ -125,6 +125,8 @@ LLVMValueRef em_resize(struct emitter *e, LLVMValueRef v, LLVMTypeRef to, bool i
 LLVMValueRef em_as_int(struct emitter *e, LLVMValueRef v);
 LLVMTypeRef em_int_type(struct emitter *e, unsigned bits);
 enum ptx_type em_bits_type(unsigned bytes); // .bN
+// Type of an instruction on addresses: .u32 or .u64.
+enum ptx_type em_address_type(const struct ptx_inst *i);
 unsigned em_bits_of(struct emitter *e, LLVMTypeRef t);
 // A pw.* boolean (i32) as i1, and back.
 LLVMValueRef em_truth(struct emitter *e, LLVMValueRef v);

@@ -61,7 +61,7 @@ bool emit_slct(struct emitter *e, const struct ptx_inst *i);
 bool emit_cvt(struct emitter *e, const struct ptx_inst *i);
 bool emit_cvt_pack(struct emitter *e, const struct ptx_inst *i);
 
-// ---- memory: memory.c copy.c mov.c atomic.c fence.c ------------------------------------------------
+// ---- memory: memory.c copy.c mov.c atomic.c fence.c ---------------------------------------------
 bool emit_ld(struct emitter *e, const struct ptx_inst *i);
 bool emit_st(struct emitter *e, const struct ptx_inst *i);
 bool emit_mov(struct emitter *e, const struct ptx_inst *i);

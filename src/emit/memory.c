@@ -179,7 +179,7 @@ emit_st(struct emitter *e, const struct ptx_inst *i)
 bool
 emit_cvta(struct emitter *e, const struct ptx_inst *i)
 {
-    enum ptx_type t = i->ntype ? i->type[0] : PTX_U64;
+    enum ptx_type t = em_address_type(i);
     LLVMValueRef a = em_src(e, i, 1, PTX_B64);
     a = ptx_has(i, PTX_MOD_TO) ? em_from_generic(e, a, i->space) : em_to_generic(e, a, i->space);
     em_dst(e, i, 0, t, em_resize(e, a, em_type(e, t), false));

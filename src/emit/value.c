@@ -52,6 +52,12 @@ em_bits_type(unsigned bytes)
                         : PTX_B128;
 }
 
+enum ptx_type
+em_address_type(const struct ptx_inst *i)
+{
+    return i->ntype && ptx_type_bits(i->type[0]) == 32 ? PTX_U32 : PTX_U64;
+}
+
 unsigned
 em_bits_of(struct emitter *e, LLVMTypeRef t)
 {

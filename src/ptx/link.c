@@ -117,7 +117,7 @@ ptx_is_builtin(const char *name)
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (!strcmp(name, whole[i]))
             return true;
-    return !strncmp(name, "__cuda_syscall_", 15) || !strncmp(name, "__nvvm_", 7) || !strncmp(name, "cudaCDP", 7) ||
+    return !strncmp(name, "__cuda_syscall_", 15) || !strncmp(name, "cnp", 3) || !strncmp(name, "__nvvm_", 7) || !strncmp(name, "cudaCDP", 7) ||
            !strncmp(name, "__cudaCDP", 9) || !strncmp(name, "__nv_", 5);
 }
 

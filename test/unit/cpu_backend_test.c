@@ -667,6 +667,33 @@ null_store(void)
 }
 
 static void
+store_to_null(void)
+{
+    static const char ir[] =
+        "define void @k(ptr %pw, ptr %params) !dbg !4 {\n"
+        "  %a = load volatile i64, ptr %params, !dbg !6\n  store volatile i32 1, ptr null, !dbg !7\n"
+        "  %b = load volatile i64, ptr %params, !dbg !8\n  ret void, !dbg !8\n}\n"
+        "!llvm.dbg.cu = !{!0}\n!llvm.module.flags = !{!2, !3}\n"
+        "!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: LineTablesOnly)\n"
+        "!1 = !DIFile(filename: \"k.ptx\", directory: \"\")\n!2 = !{i32 2, !\"Debug Info Version\", i32 3}\n"
+        "!3 = !{i32 7, !\"Dwarf Version\", i32 5}\n"
+        "!4 = distinct !DISubprogram(name: \"k\", file: !1, line: 10, type: !5, unit: !0, spFlags: DISPFlagDefinition)\n"
+        "!5 = !DISubroutineType(types: !{null})\n"
+        "!6 = !DILocation(line: 21, column: 1, scope: !4)\n!7 = !DILocation(line: 1234, column: 1, scope: !4)\n"
+        "!8 = !DILocation(line: 23, column: 1, scope: !4)\n";
+    captured_error = run(ir, (struct shape){.blocks = 1, .threads = 1}, NULL);
+}
+
+static void
+fault_names_its_line(void)
+{
+    const char *text = captured(2, store_to_null);
+    CHECK_INT(captured_error, BE_ILLEGAL_ADDRESS);
+    ok(strstr(text, "kernel k, PTX line 1234, block (0,0,0), thread (0,0,0): illegal address: write at 0x0") != NULL,
+       "log: %s", text);
+}
+
+static void
 stack_overflow(void)
 {
     static const char ir[] = HEAD
@@ -860,6 +887,6 @@ CHECK_MAIN(T(many_blocks), T(three_dimensions), T(resolves_variables), T(refuses
            T(barrier_with_count), T(barrier_after_exit), T(barrier_red), T(deadlock_is_an_error), T(shuffle_partial_masks),
            T(shuffle_predicate), T(votes_and_redux), T(active_mask), T(spin_lock), T(blocks_wait_for_later_blocks),
            T(grid_barrier), T(queues_are_independent), T(atomics), T(printf_formats), T(assert_message), T(device_heap),
-           T(thread_exit_in_function), T(null_store), T(stack_overflow), T(trap_and_shared_bounds), T(too_large),
+           T(thread_exit_in_function), T(null_store), T(fault_names_its_line), T(stack_overflow), T(trap_and_shared_bounds), T(too_large),
            T(dynamic_shared), T(copies_and_fills), T(second_compile_is_cached), T(processes_share_the_cache),
            T(child_uses_cache))

@@ -143,7 +143,7 @@ test_atomics(void)
     CHECK_INT(
         run(KERNEL(OUT, REGS
                    "atom.global.add.u32 %r1, [%out], 4; st.global.u32 [%out+4], %r1;"
-                   "red.acq_rel.gpu.global.add.u32 [%out], 1;"
+                   "atom.acq_rel.gpu.global.add.u32 %r2, [%out], 1;"
                    "atom.cas.relaxed.sys.b64 %d1, [%out+8], 3, 8; st.global.u64 [%out+16], %d1;"),
             &x),
         END_RETURN);
@@ -248,6 +248,22 @@ test_struct_by_value(void)
               END_RETURN);
     CHECK_INT(x[0], 22);
     CHECK_INT(x[1], 11);
+}
+
+// Old code passes registers, and may have several results.
+static void
+test_register_parameters(void)
+{
+    uint32_t x[2] = {0};
+    CHECK_INT(run(HEAD ".func (.reg .u32 q, .reg .u32 r) f(.reg .u32 a, .reg .u32 b)\n{\n"
+                       "div.u32 q, a, b; rem.u32 r, a, b;\nret;\n}\n"
+                       ".visible .entry k(" OUT ")\n{\n" REGS
+                       "mov.u32 %r1, 47; call.uni (%r2, %r3), f, (%r1, 10);\n"
+                       "st.global.v2.u32 [%out], {%r2, %r3};\nret;\n}\n",
+                  x),
+              END_RETURN);
+    CHECK_INT(x[0], 4);
+    CHECK_INT(x[1], 7);
 }
 
 // add1 and add2 are address-taken in this order, `other` has another type.
@@ -423,5 +439,5 @@ test_lines(void)
 CHECK_MAIN(T(start_llvm), T(test_subword), T(test_vectors), T(test_parameters), T(test_local),
            T(test_shared), T(test_variables), T(test_atomics), T(test_guards_and_zero),
            T(test_switch), T(test_spin), T(test_recursion), T(test_struct_by_value),
-           T(test_indirect), T(test_builtins), T(test_ends), T(test_shfl), T(test_names),
-           T(test_reachable_only), T(test_refusals), T(test_lines))
+           T(test_register_parameters), T(test_indirect), T(test_builtins), T(test_ends),
+           T(test_shfl), T(test_names), T(test_reachable_only), T(test_refusals), T(test_lines))

@@ -89,7 +89,8 @@ static void
 size_classes(void)
 {
     CHECK_INT(stack_class(1), STACK_MIN_CLASS);
-    CHECK_INT(stack_class(65536), 17); // the guard page does not count
+    CHECK_INT(stack_class(65536), 16);
+    CHECK_INT(stack_class(65537), 17);
     CHECK_INT(stack_class((size_t)1 << 40), 0);
 }
 

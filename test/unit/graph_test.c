@@ -46,7 +46,10 @@ structure(void)
                 c = add_host(g, &a, 1, "c");
     CHECK_INT(pw_cuGraphAddDependencies(g, &c, &b, 1), CUDA_SUCCESS);
     CHECK_INT(pw_cuGraphAddDependencies(g, &c, &b, 1), CUDA_ERROR_INVALID_VALUE); // twice
-    CHECK_INT(pw_cuGraphAddDependencies(g, &b, &a, 1), CUDA_ERROR_INVALID_VALUE); // a cycle
+    CHECK_INT(pw_cuGraphAddDependencies(g, &b, &a, 1), CUDA_SUCCESS); // a cycle: refused when instantiated
+    CUgraphExec cyclic;
+    CHECK_INT(pw_cuGraphInstantiateWithFlags(&cyclic, g, 0), CUDA_ERROR_INVALID_VALUE);
+    CHECK_INT(pw_cuGraphRemoveDependencies(g, &b, &a, 1), CUDA_SUCCESS);
     CHECK_INT(pw_cuGraphAddDependencies(g, &a, &a, 1), CUDA_ERROR_INVALID_VALUE);
     run(g);
     CHECK_STR(trace, "acb");

@@ -3,7 +3,7 @@
 #include "backend/cpu/fiber.h"
 
 #ifdef FIBER_ASAN
-#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
 #endif
 #ifdef FIBER_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -67,8 +67,11 @@ first_call(void *arg)
 void
 fiber_start(struct fiber *f, void (*entry)(void *), void *arg)
 {
-    // Tops of stacks would all fall into the same cache sets: shift each by a number of lines taken from its address.
-    uintptr_t shade = ((uintptr_t)f->hi >> f->class_ & 31) * 128;
+#ifdef FIBER_ASAN
+    __asan_unpoison_memory_region(f->lo, (size_t)(f->hi - f->lo)); // what dropped frames left
+#endif
+    // Tops of stacks would all fall into the same cache sets: shift each by a number of lines taken from its page number.
+    uintptr_t shade = ((uintptr_t)f->hi >> 12 & 31) * 128;
     struct saved *s = (struct saved *)(((uintptr_t)f->hi - shade) & ~(uintptr_t)63) - 1;
     // After the pops rsp is 64-aligned, as fiber_raw_entry needs before its call.
     *s = (struct saved){

@@ -227,14 +227,12 @@ static void
 remove_first(struct backend_queue *q)
 {
     pthread_mutex_lock(&q->lock);
-    struct command *c = q->head;
-    q->head = c->next;
+    q->head = q->head->next;
     if (!q->head) {
         q->tail = NULL;
         atomic_store_explicit(&q->pending, false, memory_order_relaxed);
     }
     pthread_mutex_unlock(&q->lock);
-    command_free(c);
 }
 
 static void
@@ -243,8 +241,13 @@ run_queue(struct worker *w, struct backend_queue *q)
     struct command *c;
     bool multi = workers_configured() > 1;
     while ((c = first_command(q))) {
+        bool early = c->kind == CMD_SIGNAL; // whoever sees the signal done must find it gone from the queue
+        if (early)
+            remove_first(q);
         run_command(w, q->scope, c);
-        remove_first(q);
+        if (!early)
+            remove_first(q);
+        command_free(c);
         if (multi)
             linger(q);
     }

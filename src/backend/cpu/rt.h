@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 // Changes when a layout or the meaning of an rt_ function changes: objects in the cache were compiled against it.
-#define RT_VERSION 1
+#define RT_VERSION 2
 
 enum { RT_WARP = 32, RT_MAX_THREADS = 1024, RT_MAX_WARPS = RT_MAX_THREADS / RT_WARP, RT_BARRIERS = 16 };
 
@@ -75,6 +75,10 @@ struct grid {
     uint64_t blocks;
     void *params;
     uint64_t param_size;
+    // What NVIDIA's driver keeps behind %envreg1 (high word) and %envreg2 (low word) of a cooperative launch: the workspace's size in bytes
+    // and the barrier that cooperative_groups' grid.sync() counts in.
+    uint32_t workspace[2];
+    uint32_t cooperative;
 };
 
 struct block {

@@ -405,6 +405,17 @@ chunk_for(const struct launch *l)
     return n ? (uint32_t)n : 1;
 }
 
+// As many as the device's occupancy promises; more where blocks are small, for programs in which blocks wait for later ones. Bounded, since
+// each takes stacks and a window of address space.
+static uint32_t
+resident_for(const struct launch *l, bool cooperative)
+{
+    enum { THREADS = 65536, BLOCKS = 4096 };
+    uint32_t promised = CPU_MAX_BLOCKS_SM * l->g.multiprocessors, fit = THREADS / l->g.threads;
+    fit = fit < BLOCKS ? fit : BLOCKS;
+    return cooperative ? ~0u : promised > fit ? promised : fit;
+}
+
 static bool
 prepare(struct launch *l, struct backend_scope *s, const struct command *c)
 {
@@ -434,11 +445,13 @@ prepare(struct launch *l, struct backend_scope *s, const struct command *c)
     g->id = atomic_fetch_add(&grid_ids, 1) + 1;
     g->params = c->launch.params;
     g->param_size = c->launch.param_size;
+    g->cooperative = c->launch.cooperative;
+    g->workspace[0] = sizeof g->workspace;
     l->kernel = c->launch.kernel;
     l->scope = s;
     l->simple = !f->may_suspend;
     l->chunk = chunk_for(l);
-    l->max_resident = c->launch.cooperative ? ~0u : CPU_MAX_BLOCKS_SM * g->multiprocessors;
+    l->max_resident = resident_for(l, c->launch.cooperative);
     atomic_init(&l->remaining, g->blocks);
     return true;
 }

@@ -48,7 +48,7 @@ uint32_t
 stack_class(size_t bytes)
 {
     for (uint32_t c = STACK_MIN_CLASS; c <= STACK_MAX_CLASS; c++)
-        if (bytes + GUARD <= (size_t)1 << c)
+        if (bytes <= (size_t)1 << c)
             return c;
     return 0;
 }
@@ -56,7 +56,8 @@ stack_class(size_t bytes)
 static bool
 add_slab(struct stack_pool *p, uint32_t class_)
 {
-    size_t each = (size_t)1 << class_;
+    // The guard page makes the distance odd in pages: with a power of two all stacks' tops would share a few TLB sets.
+    size_t each = ((size_t)1 << class_) + GUARD;
     unsigned n = class_ > 24 ? 1 : SLAB_STACKS;
     struct stack_slab *s = calloc(1, sizeof *s + n * sizeof s->fiber[0]);
     if (!s)
