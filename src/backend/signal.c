@@ -21,8 +21,8 @@ struct callback {
 struct signal {
     atomic_uint refs;
     atomic_uint state;
-    int error;      // written before state becomes DONE
-    uint64_t time;  // ditto
+    int error;                          // written before state becomes DONE
+    uint64_t time;                      // ditto
     struct callback *_Atomic callbacks; // latest first; `closed` once completed
 };
 

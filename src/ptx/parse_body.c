@@ -146,9 +146,12 @@ parse_targets(struct parser *ps, const char *label, size_t n, bool calls)
 static bool
 parse_labelled(struct parser *ps, const char *s, size_t n)
 {
+    struct lexer before = ps->lx;
     int d = parse_peek_directive(ps);
-    if (d != PTX_D_CALLPROTOTYPE && d != PTX_D_CALLTARGETS && d != PTX_D_BRANCHTARGETS)
+    if (d != PTX_D_CALLPROTOTYPE && d != PTX_D_CALLTARGETS && d != PTX_D_BRANCHTARGETS) {
+        ps->lx = before; // messages name the label's line
         return define_label(ps, s, n);
+    }
     ps->lx.p += 1 + lex_word(ps->lx.p + 1);
     if (d == PTX_D_CALLPROTOTYPE)
         return parse_callprototype(ps, s, n);

@@ -13,7 +13,8 @@ static const struct backend *const be = &backend_cpu;
 static struct backend_device *dev;
 static char cache_path[64];
 
-// ---- harness ----------------------------------------------------------------------------------------------------
+// ---- harness
+// ----------------------------------------------------------------------------------------------------
 struct source {
     const char *text, *variable;
     void *address;
@@ -28,7 +29,8 @@ emit(void *user, LLVMContextRef ctx, const struct emit_target *t, int *error)
     LLVMModuleRef m = NULL;
     char *why = NULL;
     s->emitted++;
-    LLVMMemoryBufferRef b = LLVMCreateMemoryBufferWithMemoryRangeCopy(s->text, strlen(s->text), "test");
+    LLVMMemoryBufferRef b =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy(s->text, strlen(s->text), "test");
     if (LLVMParseIRInContext(ctx, b, &m, &why)) {
         printf("test's IR: %s\n", why);
         LLVMDisposeMessage(why);
@@ -47,8 +49,13 @@ resolve(void *user, const char *name)
 static int
 compile_source(struct backend_scope *scope, struct source *s, struct backend_kernel **k)
 {
-    struct compile_request r = {.kernel = "k", .key = hash128(s->text, strlen(s->text)), .optimize = 2,
-                                .emit = emit, .resolve = resolve, .user = s, .dump_name = "k"};
+    struct compile_request r = {.kernel = "k",
+                                .key = hash128(s->text, strlen(s->text)),
+                                .optimize = 2,
+                                .emit = emit,
+                                .resolve = resolve,
+                                .user = s,
+                                .dump_name = "k"};
     return be->compile(scope, &r, k);
 }
 
@@ -67,7 +74,8 @@ struct shape {
 };
 
 static void
-submit(struct backend_queue *q, struct backend_kernel *k, struct shape shape, const void *params, size_t n)
+submit(struct backend_queue *q, struct backend_kernel *k, struct shape shape, const void *params,
+       size_t n)
 {
     struct command *c = command_new(CMD_LAUNCH, n);
     c->launch.kernel = k;
@@ -118,11 +126,13 @@ run(const char *text, struct shape shape, void *memory)
     "declare i32 @pw.sreg.tid.x(ptr)\n declare i32 @pw.sreg.ntid.x(ptr)\n"                         \
     "declare i32 @pw.sreg.ctaid.x(ptr)\n declare i32 @pw.sreg.nctaid.x(ptr)\n"                     \
     "declare i32 @pw.sreg.laneid(ptr)\n"                                                           \
-    "declare void @pw.barrier.sync(ptr, i32, i32)\n declare void @pw.barrier.arrive(ptr, i32, i32)\n" \
+    "declare void @pw.barrier.sync(ptr, i32, i32)\n declare void @pw.barrier.arrive(ptr, i32, "    \
+    "i32)\n"                                                                                       \
     "declare ptr addrspace(0) @pw.shared.ptr(ptr, i32)\n"                                          \
     "declare i64 @pw.shfl.down(ptr, i32, i32, i32, i32)\n"                                         \
     "declare i64 @pw.shfl.idx(ptr, i32, i32, i32, i32)\n"                                          \
-    "declare i32 @pw.atom.add.i32.gpu(ptr, ptr, i32)\n declare i32 @pw.atom.add.i32.cta(ptr, ptr, i32)\n" \
+    "declare i32 @pw.atom.add.i32.gpu(ptr, ptr, i32)\n declare i32 @pw.atom.add.i32.cta(ptr, "     \
+    "ptr, i32)\n"                                                                                  \
     "declare i32 @pw.atom.cas.i32.gpu(ptr, ptr, i32, i32)\n"                                       \
     "declare i32 @pw.atom.xchg.i32.gpu(ptr, ptr, i32)\n"                                           \
     "declare void @pw.spin(ptr)\n declare void @pw.warp.sync(ptr, i32)\n"                          \
@@ -137,8 +147,10 @@ run(const char *text, struct shape shape, void *memory)
     "  %i = add i32 %base, %tid\n  %out = load ptr, ptr %params\n"                                 \
     "  %i64 = zext i32 %i to i64\n  %mine = getelementptr i32, ptr %out, i64 %i64\n"
 
-// ---- plain kernels ---------------------------------------------------------------------------------------------
-static const char index_ir[] = HEAD KERNEL "  %v = mul i32 %i, 3\n  store i32 %v, ptr %mine\n  ret void\n}\n";
+// ---- plain kernels
+// ---------------------------------------------------------------------------------------------
+static const char index_ir[] =
+    HEAD KERNEL "  %v = mul i32 %i, 3\n  store i32 %v, ptr %mine\n  ret void\n}\n";
 
 static void
 many_blocks(void)
@@ -157,17 +169,20 @@ static void
 three_dimensions(void)
 {
     static const char ir[] =
-        "declare i32 @pw.sreg.tid.x(ptr)\ndeclare i32 @pw.sreg.tid.y(ptr)\ndeclare i32 @pw.sreg.tid.z(ptr)\n"
+        "declare i32 @pw.sreg.tid.x(ptr)\ndeclare i32 @pw.sreg.tid.y(ptr)\ndeclare i32 "
+        "@pw.sreg.tid.z(ptr)\n"
         "declare i32 @pw.sreg.ctaid.y(ptr)\ndeclare i32 @pw.sreg.laneid(ptr)\n"
         "declare void @pw.barrier.sync(ptr, i32, i32)\n"
         "define void @k(ptr %pw, ptr %params) {\n"
         "  %x = call i32 @pw.sreg.tid.x(ptr %pw)\n  %y = call i32 @pw.sreg.tid.y(ptr %pw)\n"
         "  %z = call i32 @pw.sreg.tid.z(ptr %pw)\n  %c = call i32 @pw.sreg.ctaid.y(ptr %pw)\n"
         "  %l = call i32 @pw.sreg.laneid(ptr %pw)\n  %p = load ptr, ptr %params\n"
-        "  %zz = mul i32 %z, 15\n  %yy = mul i32 %y, 5\n  %cc = mul i32 %c, 60\n  %a = add i32 %zz, %yy\n"
+        "  %zz = mul i32 %z, 15\n  %yy = mul i32 %y, 5\n  %cc = mul i32 %c, 60\n  %a = add i32 "
+        "%zz, %yy\n"
         "  %b = add i32 %a, %x\n  %d = add i32 %b, %cc\n  %q = getelementptr i32, ptr %p, i32 %d\n"
         "  %v = shl i32 %l, 8\n  %w = or i32 %v, %b\n"
-        "  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  store i32 %w, ptr %q\n  ret void\n}\n";
+        "  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  store i32 %w, ptr %q\n  ret "
+        "void\n}\n";
     uint32_t out[120] = {0};
     struct backend_scope *scope = be->scope_new(dev);
     struct backend_queue *q = be->queue_new(scope, 0);
@@ -193,8 +208,9 @@ three_dimensions(void)
 static void
 resolves_variables(void)
 {
-    static const char ir[] = HEAD "@v = external global [4 x i8]\n" KERNEL
-                                  "  %x = load i32, ptr @v\n  store i32 %x, ptr %mine\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD "@v = external global [4 x i8]\n" KERNEL
+             "  %x = load i32, ptr @v\n  store i32 %x, ptr %mine\n  ret void\n}\n";
     int32_t variable = 4711, out = 0;
     void *p = &out;
     struct source s = {.text = ir, .variable = "v", .address = &variable};
@@ -217,7 +233,8 @@ refuses_what_is_unknown(void)
 {
     struct source s = {.text = "declare void @pw.nonsense(ptr)\ndefine void @k(ptr %pw, ptr %p) {\n"
                                "  call void @pw.nonsense(ptr %pw)\n  ret void\n}\n"};
-    struct source bad = {.text = "define void @k(ptr %pw, ptr %p) {\n  %x = add i32 1, %x\n  ret void\n}\n"};
+    struct source bad = {
+        .text = "define void @k(ptr %pw, ptr %p) {\n  %x = add i32 1, %x\n  ret void\n}\n"};
     struct backend_scope *scope = be->scope_new(dev);
     struct backend_kernel *k = NULL;
     CHECK_INT(compile_source(scope, &s, &k), BE_JIT_FAILED);
@@ -227,21 +244,28 @@ refuses_what_is_unknown(void)
     be->scope_free(scope);
 }
 
-// ---- barriers --------------------------------------------------------------------------------------------------------
+// ---- barriers
+// --------------------------------------------------------------------------------------------------------
 // Sum of out[] over the block by halving in shared memory; thread 0 writes it.
-static const char tree_ir[] = HEAD
-    "@buf = internal addrspace(3) global [4096 x i8] undef, align 4\n" KERNEL
-    "  %b = ptrtoint ptr addrspace(3) @buf to i32\n  %o4 = mul i32 %tid, 4\n  %o = add i32 %b, %o4\n"
-    "  %s = call ptr @pw.shared.ptr(ptr %pw, i32 %o)\n  %v = load i32, ptr %mine\n  store i32 %v, ptr %s\n"
-    "  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  br label %loop\n"
-    "loop:\n  %h = phi i32 [ 512, %entry ], [ %h2, %next ]\n"
-    "  %in = icmp ult i32 %tid, %h\n  br i1 %in, label %add, label %next\n"
-    "add:\n  %h4 = mul i32 %h, 4\n  %oo = add i32 %o, %h4\n  %s2 = call ptr @pw.shared.ptr(ptr %pw, i32 %oo)\n"
-    "  %x = load i32, ptr %s\n  %y = load i32, ptr %s2\n  %z = add i32 %x, %y\n  store i32 %z, ptr %s\n  br label %next\n"
-    "next:\n  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  %h2 = lshr i32 %h, 1\n  %end = icmp eq i32 %h2, 0\n"
-    "  br i1 %end, label %done, label %loop\n"
-    "done:\n  %first = icmp eq i32 %tid, 0\n  br i1 %first, label %write, label %ret\n"
-    "write:\n  %r = load i32, ptr %s\n  store i32 %r, ptr %mine\n  br label %ret\nret:\n  ret void\n}\n";
+static const char tree_ir[] =
+    HEAD "@buf = internal addrspace(3) global [4096 x i8] undef, align 4\n" KERNEL
+         "  %b = ptrtoint ptr addrspace(3) @buf to i32\n  %o4 = mul i32 %tid, 4\n  %o = add i32 "
+         "%b, %o4\n"
+         "  %s = call ptr @pw.shared.ptr(ptr %pw, i32 %o)\n  %v = load i32, ptr %mine\n  store i32 "
+         "%v, ptr %s\n"
+         "  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  br label %loop\n"
+         "loop:\n  %h = phi i32 [ 512, %entry ], [ %h2, %next ]\n"
+         "  %in = icmp ult i32 %tid, %h\n  br i1 %in, label %add, label %next\n"
+         "add:\n  %h4 = mul i32 %h, 4\n  %oo = add i32 %o, %h4\n  %s2 = call ptr "
+         "@pw.shared.ptr(ptr %pw, i32 %oo)\n"
+         "  %x = load i32, ptr %s\n  %y = load i32, ptr %s2\n  %z = add i32 %x, %y\n  store i32 "
+         "%z, ptr %s\n  br label %next\n"
+         "next:\n  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  %h2 = lshr i32 %h, 1\n  "
+         "%end = icmp eq i32 %h2, 0\n"
+         "  br i1 %end, label %done, label %loop\n"
+         "done:\n  %first = icmp eq i32 %tid, 0\n  br i1 %first, label %write, label %ret\n"
+         "write:\n  %r = load i32, ptr %s\n  store i32 %r, ptr %mine\n  br label %ret\nret:\n  ret "
+         "void\n}\n";
 
 static void
 barrier_reduction(void)
@@ -259,13 +283,16 @@ barrier_reduction(void)
 static void
 barrier_with_count(void)
 {
-    static const char ir[] = HEAD KERNEL
-        "  %w = lshr i32 %tid, 5\n  switch i32 %w, label %ret [ i32 0, label %produce\n i32 1, label %consume ]\n"
-        "consume:\n  call void @pw.barrier.sync(ptr %pw, i32 3, i32 64)\n"
-        "  %j = sub i32 %tid, 32\n  %p = getelementptr i32, ptr %out, i32 %j\n  %x = load i32, ptr %p\n"
-        "  %y = add i32 %x, 1\n  store i32 %y, ptr %mine\n  br label %ret\n"
-        "produce:\n  store i32 %tid, ptr %mine\n  call void @pw.barrier.arrive(ptr %pw, i32 3, i32 64)\n  br label %ret\n"
-        "ret:\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD KERNEL "  %w = lshr i32 %tid, 5\n  switch i32 %w, label %ret [ i32 0, label "
+                    "%produce\n i32 1, label %consume ]\n"
+                    "consume:\n  call void @pw.barrier.sync(ptr %pw, i32 3, i32 64)\n"
+                    "  %j = sub i32 %tid, 32\n  %p = getelementptr i32, ptr %out, i32 %j\n  %x = "
+                    "load i32, ptr %p\n"
+                    "  %y = add i32 %x, 1\n  store i32 %y, ptr %mine\n  br label %ret\n"
+                    "produce:\n  store i32 %tid, ptr %mine\n  call void @pw.barrier.arrive(ptr "
+                    "%pw, i32 3, i32 64)\n  br label %ret\n"
+                    "ret:\n  ret void\n}\n";
     uint32_t out[96] = {0};
     CHECK_INT(run(ir, (struct shape){.blocks = 1, .threads = 96}, out), 0);
     unsigned wrong = 0;
@@ -278,10 +305,11 @@ barrier_with_count(void)
 static void
 barrier_after_exit(void)
 {
-    static const char ir[] = HEAD KERNEL
-        "  %odd = trunc i32 %tid to i1\n  br i1 %odd, label %ret, label %go\n"
-        "go:\n  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  store i32 1, ptr %mine\n  br label %ret\n"
-        "ret:\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD KERNEL "  %odd = trunc i32 %tid to i1\n  br i1 %odd, label %ret, label %go\n"
+                    "go:\n  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  store i32 1, ptr "
+                    "%mine\n  br label %ret\n"
+                    "ret:\n  ret void\n}\n";
     uint32_t out[50] = {0}, sum = 0;
     CHECK_INT(run(ir, (struct shape){.blocks = 1, .threads = 50}, out), 0);
     for (int i = 0; i < 50; i++)
@@ -292,15 +320,17 @@ barrier_after_exit(void)
 static void
 barrier_red(void)
 {
-    static const char ir[] = HEAD
-        "declare i32 @pw.barrier.red.popc(ptr, i32, i32, i32)\ndeclare i32 @pw.barrier.red.and(ptr, i32, i32, i32)\n"
-        "declare i32 @pw.barrier.red.or(ptr, i32, i32, i32)\n" KERNEL
-        "  %p = icmp ult i32 %tid, 10\n  %q = zext i1 %p to i32\n"
-        "  %a = call i32 @pw.barrier.red.popc(ptr %pw, i32 1, i32 0, i32 %q)\n"
-        "  %b = call i32 @pw.barrier.red.and(ptr %pw, i32 1, i32 0, i32 %q)\n"
-        "  %c = call i32 @pw.barrier.red.or(ptr %pw, i32 1, i32 0, i32 %q)\n"
-        "  %b2 = shl i32 %b, 8\n  %c2 = shl i32 %c, 9\n  %x = or i32 %a, %b2\n  %y = or i32 %x, %c2\n"
-        "  store i32 %y, ptr %mine\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD "declare i32 @pw.barrier.red.popc(ptr, i32, i32, i32)\ndeclare i32 "
+             "@pw.barrier.red.and(ptr, i32, i32, i32)\n"
+             "declare i32 @pw.barrier.red.or(ptr, i32, i32, i32)\n" KERNEL
+             "  %p = icmp ult i32 %tid, 10\n  %q = zext i1 %p to i32\n"
+             "  %a = call i32 @pw.barrier.red.popc(ptr %pw, i32 1, i32 0, i32 %q)\n"
+             "  %b = call i32 @pw.barrier.red.and(ptr %pw, i32 1, i32 0, i32 %q)\n"
+             "  %c = call i32 @pw.barrier.red.or(ptr %pw, i32 1, i32 0, i32 %q)\n"
+             "  %b2 = shl i32 %b, 8\n  %c2 = shl i32 %c, 9\n  %x = or i32 %a, %b2\n  %y = or i32 "
+             "%x, %c2\n"
+             "  store i32 %y, ptr %mine\n  ret void\n}\n";
     uint32_t out[40] = {0}, wrong = 0;
     CHECK_INT(run(ir, (struct shape){.blocks = 1, .threads = 40}, out), 0);
     for (int i = 0; i < 40; i++)
@@ -311,27 +341,30 @@ barrier_red(void)
 static void
 deadlock_is_an_error(void)
 {
-    static const char ir[] = HEAD KERNEL
-        "  %odd = trunc i32 %tid to i1\n  br i1 %odd, label %a, label %b\n"
-        "a:\n  call void @pw.barrier.sync(ptr %pw, i32 1, i32 32)\n  ret void\n"
-        "b:\n  call void @pw.warp.sync(ptr %pw, i32 -1)\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD KERNEL "  %odd = trunc i32 %tid to i1\n  br i1 %odd, label %a, label %b\n"
+                    "a:\n  call void @pw.barrier.sync(ptr %pw, i32 1, i32 32)\n  ret void\n"
+                    "b:\n  call void @pw.warp.sync(ptr %pw, i32 -1)\n  ret void\n}\n";
     uint32_t out[64] = {0};
     CHECK_INT(run(ir, (struct shape){.blocks = 3, .threads = 32}, out), BE_LAUNCH_FAILED);
 }
 
-// ---- warps ------------------------------------------------------------------------------------------------------------
+// ---- warps
+// ------------------------------------------------------------------------------------------------------------
 // The lower and the upper half of each warp reduce by shuffles of their own at the same time.
 static void
 shuffle_partial_masks(void)
 {
-    static const char ir[] = HEAD KERNEL
-        "  %lane = call i32 @pw.sreg.laneid(ptr %pw)\n  %up = icmp uge i32 %lane, 16\n"
-        "  %mask = select i1 %up, i32 -65536, i32 65535\n  br label %loop\n"
-        "loop:\n  %d = phi i32 [ 8, %entry ], [ %d2, %loop ]\n  %v = phi i32 [ %i, %entry ], [ %v2, %loop ]\n"
-        "  %r = call i64 @pw.shfl.down(ptr %pw, i32 %v, i32 %d, i32 4127, i32 %mask)\n  %x = trunc i64 %r to i32\n"
-        "  %v2 = add i32 %v, %x\n  %d2 = lshr i32 %d, 1\n  %end = icmp eq i32 %d2, 0\n"
-        "  br i1 %end, label %done, label %loop\n"
-        "done:\n  store i32 %v2, ptr %mine\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD KERNEL "  %lane = call i32 @pw.sreg.laneid(ptr %pw)\n  %up = icmp uge i32 %lane, 16\n"
+                    "  %mask = select i1 %up, i32 -65536, i32 65535\n  br label %loop\n"
+                    "loop:\n  %d = phi i32 [ 8, %entry ], [ %d2, %loop ]\n  %v = phi i32 [ %i, "
+                    "%entry ], [ %v2, %loop ]\n"
+                    "  %r = call i64 @pw.shfl.down(ptr %pw, i32 %v, i32 %d, i32 4127, i32 %mask)\n "
+                    " %x = trunc i64 %r to i32\n"
+                    "  %v2 = add i32 %v, %x\n  %d2 = lshr i32 %d, 1\n  %end = icmp eq i32 %d2, 0\n"
+                    "  br i1 %end, label %done, label %loop\n"
+                    "done:\n  store i32 %v2, ptr %mine\n  ret void\n}\n";
     uint32_t out[128] = {0};
     CHECK_INT(run(ir, (struct shape){.blocks = 2, .threads = 64}, out), 0);
     for (unsigned w = 0; w < 8; w++) // each half: 16 consecutive numbers
@@ -341,10 +374,11 @@ shuffle_partial_masks(void)
 static void
 shuffle_predicate(void)
 {
-    static const char ir[] = HEAD KERNEL
-        "  %r = call i64 @pw.shfl.down(ptr %pw, i32 %tid, i32 3, i32 31, i32 -1)\n  %p = lshr i64 %r, 32\n"
-        "  %v = trunc i64 %r to i32\n  %q = trunc i64 %p to i32\n  %q8 = shl i32 %q, 8\n  %w = or i32 %v, %q8\n"
-        "  store i32 %w, ptr %mine\n  ret void\n}\n";
+    static const char ir[] = HEAD KERNEL "  %r = call i64 @pw.shfl.down(ptr %pw, i32 %tid, i32 3, "
+                                         "i32 31, i32 -1)\n  %p = lshr i64 %r, 32\n"
+                                         "  %v = trunc i64 %r to i32\n  %q = trunc i64 %p to i32\n "
+                                         " %q8 = shl i32 %q, 8\n  %w = or i32 %v, %q8\n"
+                                         "  store i32 %w, ptr %mine\n  ret void\n}\n";
     uint32_t out[32] = {0}, wrong = 0;
     CHECK_INT(run(ir, (struct shape){.blocks = 1, .threads = 32}, out), 0);
     for (unsigned i = 0; i < 32; i++)
@@ -366,10 +400,12 @@ votes_and_redux(void)
         "  %r = call i32 @pw.redux.max(ptr %pw, i32 %neg, i32 -1)\n  store i32 %r, ptr %m1\n"
         "  %m2 = getelementptr i32, ptr %mine, i32 128\n  %k3 = urem i32 %tid, 3\n"
         "  %m = call i32 @pw.match.any.b32(ptr %pw, i32 %k3, i32 -1)\n  store i32 %m, ptr %m2\n"
-        "  %m3 = getelementptr i32, ptr %mine, i32 192\n  %e = call i64 @pw.elect(ptr %pw, i32 -1)\n"
+        "  %m3 = getelementptr i32, ptr %mine, i32 192\n  %e = call i64 @pw.elect(ptr %pw, i32 "
+        "-1)\n"
         "  %e1 = lshr i64 %e, 32\n  %e2 = trunc i64 %e1 to i32\n  store i32 %e2, ptr %m3\n"
         "  %m4 = getelementptr i32, ptr %mine, i32 256\n  %f = sitofp i32 %neg to float\n"
-        "  %g = call float @pw.redux.fmin.abs(ptr %pw, float %f, i32 -1)\n  store float %g, ptr %m4\n"
+        "  %g = call float @pw.redux.fmin.abs(ptr %pw, float %f, i32 -1)\n  store float %g, ptr "
+        "%m4\n"
         "  ret void\n}\n";
     // 40 threads: the last warp has 8 lanes.
     uint32_t out[320] = {0};
@@ -393,18 +429,21 @@ votes_and_redux(void)
 static void
 active_mask(void)
 {
-    static const char ir[] = HEAD KERNEL
-        "  %low = icmp ult i32 %tid, 5\n  br i1 %low, label %a, label %b\n"
-        "a:\n  %x = call i32 @pw.activemask(ptr %pw, i32 1)\n  store i32 %x, ptr %mine\n  br label %c\n"
-        "b:\n  %y = call i32 @pw.activemask(ptr %pw, i32 2)\n  store i32 %y, ptr %mine\n  br label %c\n"
-        "c:\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD KERNEL "  %low = icmp ult i32 %tid, 5\n  br i1 %low, label %a, label %b\n"
+                    "a:\n  %x = call i32 @pw.activemask(ptr %pw, i32 1)\n  store i32 %x, ptr "
+                    "%mine\n  br label %c\n"
+                    "b:\n  %y = call i32 @pw.activemask(ptr %pw, i32 2)\n  store i32 %y, ptr "
+                    "%mine\n  br label %c\n"
+                    "c:\n  ret void\n}\n";
     uint32_t out[32] = {0};
     CHECK_INT(run(ir, (struct shape){.blocks = 1, .threads = 32}, out), 0);
     CHECK_INT(out[0], 0x1f);
     CHECK_INT(out[31], 0xffffffe0);
 }
 
-// ---- progress ------------------------------------------------------------------------------------------------------------
+// ---- progress
+// ------------------------------------------------------------------------------------------------------------
 // A lock taken by compare-and-swap between all threads of some blocks: out[0] lock, out[1] counter.
 static void
 spin_lock(void)
@@ -428,10 +467,12 @@ static void
 blocks_wait_for_later_blocks(void)
 {
     static const char ir[] = HEAD KERNEL
-        "  %last = call i32 @pw.sreg.nctaid.x(ptr %pw)\n  %l1 = sub i32 %last, 1\n  %is = icmp eq i32 %cta, %l1\n"
+        "  %last = call i32 @pw.sreg.nctaid.x(ptr %pw)\n  %l1 = sub i32 %last, 1\n  %is = icmp eq "
+        "i32 %cta, %l1\n"
         "  %nx = add i32 %cta, 1\n  %np = getelementptr i32, ptr %out, i32 %nx\n"
         "  %cp = getelementptr i32, ptr %out, i32 %cta\n  br i1 %is, label %set, label %wait\n"
-        "wait:\n  %f = load atomic volatile i32, ptr %np monotonic, align 4\n  %z = icmp eq i32 %f, 0\n"
+        "wait:\n  %f = load atomic volatile i32, ptr %np monotonic, align 4\n  %z = icmp eq i32 "
+        "%f, 0\n"
         "  br i1 %z, label %more, label %got\n"
         "more:\n  call void @pw.spin(ptr %pw)\n  br label %wait\n"
         "got:\n  %f1 = add i32 %f, 1\n  br label %set\n"
@@ -449,16 +490,21 @@ grid_barrier(void)
 {
     static const char ir[] = HEAD KERNEL
         "  %first = icmp eq i32 %tid, 0\n  %nc = call i32 @pw.sreg.nctaid.x(ptr %pw)\n"
-        "  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  br i1 %first, label %one, label %join\n"
+        "  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  br i1 %first, label %one, label "
+        "%join\n"
         "one:\n  %a = call i32 @pw.atom.add.i32.gpu(ptr %pw, ptr %out, i32 1)\n  br label %wait\n"
-        "wait:\n  %v = load atomic volatile i32, ptr %out monotonic, align 4\n  %ok = icmp uge i32 %v, %nc\n"
-        "  br i1 %ok, label %join, label %more\nmore:\n  call void @pw.spin(ptr %pw)\n  br label %wait\n"
+        "wait:\n  %v = load atomic volatile i32, ptr %out monotonic, align 4\n  %ok = icmp uge i32 "
+        "%v, %nc\n"
+        "  br i1 %ok, label %join, label %more\nmore:\n  call void @pw.spin(ptr %pw)\n  br label "
+        "%wait\n"
         "join:\n  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n"
-        "  %seen = load atomic volatile i32, ptr %out monotonic, align 4\n  %m = getelementptr i32, ptr %mine, i32 1\n"
+        "  %seen = load atomic volatile i32, ptr %out monotonic, align 4\n  %m = getelementptr "
+        "i32, ptr %mine, i32 1\n"
         "  store i32 %seen, ptr %m\n  ret void\n}\n";
     enum { BLOCKS = 40, THREADS = 48 };
     uint32_t *out = calloc(1 + BLOCKS * THREADS, 4), wrong = 0;
-    CHECK_INT(run(ir, (struct shape){.blocks = BLOCKS, .threads = THREADS, .cooperative = true}, out), 0);
+    CHECK_INT(
+        run(ir, (struct shape){.blocks = BLOCKS, .threads = THREADS, .cooperative = true}, out), 0);
     for (int i = 0; i < BLOCKS * THREADS; i++)
         wrong += out[1 + i] != BLOCKS;
     CHECK_INT(wrong, 0);
@@ -473,7 +519,8 @@ queues_are_independent(void)
         "  br label %wait\nwait:\n  %v = load atomic volatile i32, ptr %out monotonic, align 4\n"
         "  %z = icmp eq i32 %v, 0\n  br i1 %z, label %more, label %done\n"
         "more:\n  call void @pw.spin(ptr %pw)\n  br label %wait\ndone:\n  ret void\n}\n";
-    static const char setter[] = HEAD KERNEL "  store atomic volatile i32 1, ptr %out monotonic, align 4\n  ret void\n}\n";
+    static const char setter[] =
+        HEAD KERNEL "  store atomic volatile i32 1, ptr %out monotonic, align 4\n  ret void\n}\n";
     struct backend_scope *scope = be->scope_new(dev);
     struct backend_queue *a = be->queue_new(scope, 0), *b = be->queue_new(scope, 0);
     struct backend_kernel *ka = compile(scope, waiter), *kb = compile(scope, setter);
@@ -490,28 +537,37 @@ queues_are_independent(void)
     be->kernel_free(kb);
 }
 
-// ---- atomics ---------------------------------------------------------------------------------------------------------------
+// ---- atomics
+// ---------------------------------------------------------------------------------------------------------------
 static void
 atomics(void)
 {
-    static const char ir[] = HEAD
-        "declare i32 @pw.atom.inc.i32.gpu(ptr, ptr, i32)\ndeclare float @pw.atom.fadd.f32.gpu(ptr, ptr, float)\n"
-        "declare i32 @pw.atom.min.i32.sys(ptr, ptr, i32)\ndeclare i64 @pw.atom.umax.i64.gpu(ptr, ptr, i64)\n"
-        "declare i32 @pw.atom.fadd.f16x2.gpu(ptr, ptr, i32)\ndeclare i16 @pw.atom.fadd.bf16.gpu(ptr, ptr, i16)\n"
-        "declare i128 @pw.atom.cas.i128.gpu(ptr, ptr, i128, i128)\n" KERNEL
-        "  %a = call i32 @pw.atom.add.i32.gpu(ptr %pw, ptr %out, i32 2)\n"
-        "  %a2 = call i32 @pw.atom.add.i32.cta(ptr %pw, ptr %out, i32 1)\n"
-        "  %p1 = getelementptr i8, ptr %out, i32 4\n  %b = call i32 @pw.atom.inc.i32.gpu(ptr %pw, ptr %p1, i32 9)\n"
-        "  %p2 = getelementptr i8, ptr %out, i32 8\n  %c = call float @pw.atom.fadd.f32.gpu(ptr %pw, ptr %p2, float 5.0e-1)\n"
-        "  %p3 = getelementptr i8, ptr %out, i32 12\n  %n3 = sub i32 0, %i\n"
-        "  %d = call i32 @pw.atom.min.i32.sys(ptr %pw, ptr %p3, i32 %n3)\n"
-        "  %p4 = getelementptr i8, ptr %out, i32 16\n  %e = call i64 @pw.atom.umax.i64.gpu(ptr %pw, ptr %p4, i64 %i64)\n"
-        "  %p6 = getelementptr i8, ptr %out, i32 24\n" // 1.0 and 2.0 as halves
-        "  %f = call i32 @pw.atom.fadd.f16x2.gpu(ptr %pw, ptr %p6, i32 1073757184)\n"
-        "  %p7 = getelementptr i8, ptr %out, i32 28\n  %g = call i16 @pw.atom.fadd.bf16.gpu(ptr %pw, ptr %p7, i16 16256)\n"
-        "  %p8 = getelementptr i8, ptr %out, i32 32\n"
-        "  %h = call i128 @pw.atom.cas.i128.gpu(ptr %pw, ptr %p8, i128 0, i128 18446744073709551617)\n"
-        "  ret void\n}\n";
+    static const char ir[] =
+        HEAD "declare i32 @pw.atom.inc.i32.gpu(ptr, ptr, i32)\ndeclare float "
+             "@pw.atom.fadd.f32.gpu(ptr, ptr, float)\n"
+             "declare i32 @pw.atom.min.i32.sys(ptr, ptr, i32)\ndeclare i64 "
+             "@pw.atom.umax.i64.gpu(ptr, ptr, i64)\n"
+             "declare i32 @pw.atom.fadd.f16x2.gpu(ptr, ptr, i32)\ndeclare i16 "
+             "@pw.atom.fadd.bf16.gpu(ptr, ptr, i16)\n"
+             "declare i128 @pw.atom.cas.i128.gpu(ptr, ptr, i128, i128)\n" KERNEL
+             "  %a = call i32 @pw.atom.add.i32.gpu(ptr %pw, ptr %out, i32 2)\n"
+             "  %a2 = call i32 @pw.atom.add.i32.cta(ptr %pw, ptr %out, i32 1)\n"
+             "  %p1 = getelementptr i8, ptr %out, i32 4\n  %b = call i32 @pw.atom.inc.i32.gpu(ptr "
+             "%pw, ptr %p1, i32 9)\n"
+             "  %p2 = getelementptr i8, ptr %out, i32 8\n  %c = call float "
+             "@pw.atom.fadd.f32.gpu(ptr %pw, ptr %p2, float 5.0e-1)\n"
+             "  %p3 = getelementptr i8, ptr %out, i32 12\n  %n3 = sub i32 0, %i\n"
+             "  %d = call i32 @pw.atom.min.i32.sys(ptr %pw, ptr %p3, i32 %n3)\n"
+             "  %p4 = getelementptr i8, ptr %out, i32 16\n  %e = call i64 "
+             "@pw.atom.umax.i64.gpu(ptr %pw, ptr %p4, i64 %i64)\n"
+             "  %p6 = getelementptr i8, ptr %out, i32 24\n" // 1.0 and 2.0 as halves
+             "  %f = call i32 @pw.atom.fadd.f16x2.gpu(ptr %pw, ptr %p6, i32 1073757184)\n"
+             "  %p7 = getelementptr i8, ptr %out, i32 28\n  %g = call i16 "
+             "@pw.atom.fadd.bf16.gpu(ptr %pw, ptr %p7, i16 16256)\n"
+             "  %p8 = getelementptr i8, ptr %out, i32 32\n"
+             "  %h = call i128 @pw.atom.cas.i128.gpu(ptr %pw, ptr %p8, i128 0, i128 "
+             "18446744073709551617)\n"
+             "  ret void\n}\n";
     _Alignas(16) uint32_t out[12] = {0};
     CHECK_INT(run(ir, (struct shape){.blocks = 4, .threads = 64}, out), 0);
     float f;
@@ -527,7 +583,8 @@ atomics(void)
     CHECK_INT(out[10], 1);
 }
 
-// ---- services -----------------------------------------------------------------------------------------------------------------
+// ---- services
+// -----------------------------------------------------------------------------------------------------------------
 // Runs fn with `fd` redirected to a file and returns the text written.
 static const char *
 captured(int fd, void (*fn)(void))
@@ -553,22 +610,24 @@ static int captured_error;
 static void
 print_something(void)
 {
-    static const char ir[] = HEAD
-        "declare i32 @pw.vprintf(ptr, i64, i64)\n"
-        "@fmt = internal constant [43 x i8] c\"[%d] %5.2f|%s|%lld %c%% %-4u|%x %hhd %*d\\0A\\00\\00\"\n"
-        "@str = internal constant [4 x i8] c\"abc\\00\"\n" KERNEL
-        "  %a = alloca [72 x i8], align 8\n  store i32 %i, ptr %a\n"
-        "  %p1 = getelementptr i8, ptr %a, i32 8\n  store double 2.5, ptr %p1\n"
-        "  %p2 = getelementptr i8, ptr %a, i32 16\n  store ptr @str, ptr %p2\n"
-        "  %p3 = getelementptr i8, ptr %a, i32 24\n  store i64 -5000000000, ptr %p3\n"
-        "  %p4 = getelementptr i8, ptr %a, i32 32\n  store i32 88, ptr %p4\n"
-        "  %p5 = getelementptr i8, ptr %a, i32 36\n  store i32 7, ptr %p5\n"
-        "  %p6 = getelementptr i8, ptr %a, i32 40\n  store i32 255, ptr %p6\n"
-        "  %p7 = getelementptr i8, ptr %a, i32 44\n  store i32 257, ptr %p7\n"
-        "  %p8 = getelementptr i8, ptr %a, i32 48\n  store i32 4, ptr %p8\n"
-        "  %p9 = getelementptr i8, ptr %a, i32 52\n  store i32 6, ptr %p9\n"
-        "  %f = ptrtoint ptr @fmt to i64\n  %x = ptrtoint ptr %a to i64\n"
-        "  %r = call i32 @pw.vprintf(ptr %pw, i64 %f, i64 %x)\n  store i32 %r, ptr %mine\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD "declare i32 @pw.vprintf(ptr, i64, i64)\n"
+             "@fmt = internal constant [43 x i8] c\"[%d] %5.2f|%s|%lld %c%% %-4u|%x %hhd "
+             "%*d\\0A\\00\\00\"\n"
+             "@str = internal constant [4 x i8] c\"abc\\00\"\n" KERNEL
+             "  %a = alloca [72 x i8], align 8\n  store i32 %i, ptr %a\n"
+             "  %p1 = getelementptr i8, ptr %a, i32 8\n  store double 2.5, ptr %p1\n"
+             "  %p2 = getelementptr i8, ptr %a, i32 16\n  store ptr @str, ptr %p2\n"
+             "  %p3 = getelementptr i8, ptr %a, i32 24\n  store i64 -5000000000, ptr %p3\n"
+             "  %p4 = getelementptr i8, ptr %a, i32 32\n  store i32 88, ptr %p4\n"
+             "  %p5 = getelementptr i8, ptr %a, i32 36\n  store i32 7, ptr %p5\n"
+             "  %p6 = getelementptr i8, ptr %a, i32 40\n  store i32 255, ptr %p6\n"
+             "  %p7 = getelementptr i8, ptr %a, i32 44\n  store i32 257, ptr %p7\n"
+             "  %p8 = getelementptr i8, ptr %a, i32 48\n  store i32 4, ptr %p8\n"
+             "  %p9 = getelementptr i8, ptr %a, i32 52\n  store i32 6, ptr %p9\n"
+             "  %f = ptrtoint ptr @fmt to i64\n  %x = ptrtoint ptr %a to i64\n"
+             "  %r = call i32 @pw.vprintf(ptr %pw, i64 %f, i64 %x)\n  store i32 %r, ptr %mine\n  "
+             "ret void\n}\n";
     static uint32_t out[2];
     captured_error = run(ir, (struct shape){.blocks = 1, .threads = 2}, out);
     CHECK_INT(out[0], 9);
@@ -579,20 +638,23 @@ printf_formats(void)
 {
     const char *text = captured(1, print_something);
     CHECK_INT(captured_error, 0);
-    CHECK_STR(text, "[0]  2.50|abc|-5000000000 X% 7   |ff 1    6\n[1]  2.50|abc|-5000000000 X% 7   |ff 1    6\n");
+    CHECK_STR(text, "[0]  2.50|abc|-5000000000 X% 7   |ff 1    6\n[1]  2.50|abc|-5000000000 X% 7   "
+                    "|ff 1    6\n");
 }
 
 static void
 fail_assertion(void)
 {
-    static const char ir[] = HEAD
-        "declare void @pw.assertfail(ptr, i64, i64, i32, i64, i64)\n"
-        "@m = internal constant [6 x i8] c\"x > 0\\00\"\n@f = internal constant [5 x i8] c\"a.cu\\00\"\n"
-        "@g = internal constant [4 x i8] c\"foo\\00\"\n" KERNEL
-        "  %c = icmp eq i32 %tid, 3\n  br i1 %c, label %bad, label %ok\n"
-        "bad:\n  %m = ptrtoint ptr @m to i64\n  %f = ptrtoint ptr @f to i64\n  %g = ptrtoint ptr @g to i64\n"
-        "  call void @pw.assertfail(ptr %pw, i64 %m, i64 %f, i32 12, i64 %g, i64 1)\n  unreachable\n"
-        "ok:\n  ret void\n}\n";
+    static const char ir[] = HEAD "declare void @pw.assertfail(ptr, i64, i64, i32, i64, i64)\n"
+                                  "@m = internal constant [6 x i8] c\"x > 0\\00\"\n@f = internal "
+                                  "constant [5 x i8] c\"a.cu\\00\"\n"
+                                  "@g = internal constant [4 x i8] c\"foo\\00\"\n" KERNEL
+                                  "  %c = icmp eq i32 %tid, 3\n  br i1 %c, label %bad, label %ok\n"
+                                  "bad:\n  %m = ptrtoint ptr @m to i64\n  %f = ptrtoint ptr @f to "
+                                  "i64\n  %g = ptrtoint ptr @g to i64\n"
+                                  "  call void @pw.assertfail(ptr %pw, i64 %m, i64 %f, i32 12, i64 "
+                                  "%g, i64 1)\n  unreachable\n"
+                                  "ok:\n  ret void\n}\n";
     captured_error = run(ir, (struct shape){.blocks = 1, .threads = 8}, NULL);
 }
 
@@ -601,18 +663,23 @@ assert_message(void)
 {
     const char *text = captured(2, fail_assertion);
     CHECK_INT(captured_error, BE_ASSERT);
-    CHECK(strstr(text, "a.cu:12: foo: block: [0,0,0], thread: [3,0,0] Assertion `x > 0` failed.\n") != NULL);
+    CHECK(
+        strstr(text, "a.cu:12: foo: block: [0,0,0], thread: [3,0,0] Assertion `x > 0` failed.\n") !=
+        NULL);
 }
 
 static void
 device_heap(void)
 {
-    static const char ir[] = HEAD
-        "declare i64 @pw.malloc(ptr, i64)\ndeclare void @pw.free(ptr, i64)\n" KERNEL
-        "  %p = call i64 @pw.malloc(ptr %pw, i64 1000)\n  %q = inttoptr i64 %p to ptr\n  store i32 %i, ptr %q\n"
-        "  %l = and i64 %p, 15\n  %big = call i64 @pw.malloc(ptr %pw, i64 9000000)\n  %s = or i64 %l, %big\n"
-        "  %s32 = trunc i64 %s to i32\n  %v = load i32, ptr %q\n  %w = or i32 %v, %s32\n  store i32 %w, ptr %mine\n"
-        "  call void @pw.free(ptr %pw, i64 %p)\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD "declare i64 @pw.malloc(ptr, i64)\ndeclare void @pw.free(ptr, i64)\n" KERNEL
+             "  %p = call i64 @pw.malloc(ptr %pw, i64 1000)\n  %q = inttoptr i64 %p to ptr\n  "
+             "store i32 %i, ptr %q\n"
+             "  %l = and i64 %p, 15\n  %big = call i64 @pw.malloc(ptr %pw, i64 9000000)\n  %s = or "
+             "i64 %l, %big\n"
+             "  %s32 = trunc i64 %s to i32\n  %v = load i32, ptr %q\n  %w = or i32 %v, %s32\n  "
+             "store i32 %w, ptr %mine\n"
+             "  call void @pw.free(ptr %pw, i64 %p)\n  ret void\n}\n";
     // 64000 blocks of 1000 bytes: more than the heap holds unless they are reused.
     uint32_t *out = calloc(64000, 4), wrong = 0;
     CHECK_INT(run(ir, (struct shape){.blocks = 1000, .threads = 64}, out), 0);
@@ -625,11 +692,12 @@ device_heap(void)
 static void
 thread_exit_in_function(void)
 {
-    static const char ir[] = HEAD
-        "declare void @pw.exit(ptr)\n"
-        "define internal void @f(ptr %pw, i32 %x) noinline {\n  %c = icmp ugt i32 %x, 4\n  br i1 %c, label %e, label %r\n"
-        "e:\n  call void @pw.exit(ptr %pw)\n  unreachable\nr:\n  ret void\n}\n" KERNEL
-        "  call void @f(ptr %pw, i32 %tid)\n  store i32 1, ptr %mine\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD "declare void @pw.exit(ptr)\n"
+             "define internal void @f(ptr %pw, i32 %x) noinline {\n  %c = icmp ugt i32 %x, 4\n  br "
+             "i1 %c, label %e, label %r\n"
+             "e:\n  call void @pw.exit(ptr %pw)\n  unreachable\nr:\n  ret void\n}\n" KERNEL
+             "  call void @f(ptr %pw, i32 %tid)\n  store i32 1, ptr %mine\n  ret void\n}\n";
     uint32_t out[16] = {0}, sum = 0;
     CHECK_INT(run(ir, (struct shape){.blocks = 1, .threads = 16}, out), 0);
     for (int i = 0; i < 16; i++)
@@ -637,12 +705,13 @@ thread_exit_in_function(void)
     CHECK_INT(sum, 5);
 }
 
-// ---- errors --------------------------------------------------------------------------------------------------------------------
+// ---- errors
+// --------------------------------------------------------------------------------------------------------------------
 static void
 null_store(void)
 {
-    static const char ir[] = HEAD KERNEL
-        "  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  store volatile i32 1, ptr %mine\n  ret void\n}\n";
+    static const char ir[] = HEAD KERNEL "  call void @pw.barrier.sync(ptr %pw, i32 0, i32 0)\n  "
+                                         "store volatile i32 1, ptr %mine\n  ret void\n}\n";
     struct backend_scope *scope = be->scope_new(dev);
     struct backend_queue *q = be->queue_new(scope, 0);
     struct backend_kernel *bad = compile(scope, ir), *good = compile(scope, index_ir);
@@ -671,15 +740,20 @@ store_to_null(void)
 {
     static const char ir[] =
         "define void @k(ptr %pw, ptr %params) !dbg !4 {\n"
-        "  %a = load volatile i64, ptr %params, !dbg !6\n  store volatile i32 1, ptr null, !dbg !7\n"
+        "  %a = load volatile i64, ptr %params, !dbg !6\n  store volatile i32 1, ptr null, !dbg "
+        "!7\n"
         "  %b = load volatile i64, ptr %params, !dbg !8\n  ret void, !dbg !8\n}\n"
         "!llvm.dbg.cu = !{!0}\n!llvm.module.flags = !{!2, !3}\n"
-        "!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: LineTablesOnly)\n"
-        "!1 = !DIFile(filename: \"k.ptx\", directory: \"\")\n!2 = !{i32 2, !\"Debug Info Version\", i32 3}\n"
+        "!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: "
+        "LineTablesOnly)\n"
+        "!1 = !DIFile(filename: \"k.ptx\", directory: \"\")\n!2 = !{i32 2, !\"Debug Info "
+        "Version\", i32 3}\n"
         "!3 = !{i32 7, !\"Dwarf Version\", i32 5}\n"
-        "!4 = distinct !DISubprogram(name: \"k\", file: !1, line: 10, type: !5, unit: !0, spFlags: DISPFlagDefinition)\n"
+        "!4 = distinct !DISubprogram(name: \"k\", file: !1, line: 10, type: !5, unit: !0, spFlags: "
+        "DISPFlagDefinition)\n"
         "!5 = !DISubroutineType(types: !{null})\n"
-        "!6 = !DILocation(line: 21, column: 1, scope: !4)\n!7 = !DILocation(line: 1234, column: 1, scope: !4)\n"
+        "!6 = !DILocation(line: 21, column: 1, scope: !4)\n!7 = !DILocation(line: 1234, column: 1, "
+        "scope: !4)\n"
         "!8 = !DILocation(line: 23, column: 1, scope: !4)\n";
     captured_error = run(ir, (struct shape){.blocks = 1, .threads = 1}, NULL);
 }
@@ -689,20 +763,23 @@ fault_names_its_line(void)
 {
     const char *text = captured(2, store_to_null);
     CHECK_INT(captured_error, BE_ILLEGAL_ADDRESS);
-    ok(strstr(text, "kernel k, PTX line 1234, block (0,0,0), thread (0,0,0): illegal address: write at 0x0") != NULL,
+    ok(strstr(text, "kernel k, PTX line 1234, block (0,0,0), thread (0,0,0): illegal address: "
+                    "write at 0x0") != NULL,
        "log: %s", text);
 }
 
 static void
 stack_overflow(void)
 {
-    static const char ir[] = HEAD
-        "define internal i32 @f(ptr %pw, i32 %x) noinline {\n  %a = alloca [100 x i32]\n"
-        "  %p = getelementptr i32, ptr %a, i32 %x\n  store volatile i32 %x, ptr %a\n  %y = add i32 %x, 1\n"
-        "  %z = icmp eq i32 %y, 0\n  br i1 %z, label %e, label %g\n"
-        "g:\n  %r = call i32 @f(ptr %pw, i32 %y)\n  %v = load volatile i32, ptr %a\n  %s = add i32 %r, %v\n  ret i32 %s\n"
-        "e:\n  ret i32 0\n}\n" KERNEL
-        "  %r = call i32 @f(ptr %pw, i32 1)\n  store i32 %r, ptr %mine\n  ret void\n}\n";
+    static const char ir[] =
+        HEAD "define internal i32 @f(ptr %pw, i32 %x) noinline {\n  %a = alloca [100 x i32]\n"
+             "  %p = getelementptr i32, ptr %a, i32 %x\n  store volatile i32 %x, ptr %a\n  %y = "
+             "add i32 %x, 1\n"
+             "  %z = icmp eq i32 %y, 0\n  br i1 %z, label %e, label %g\n"
+             "g:\n  %r = call i32 @f(ptr %pw, i32 %y)\n  %v = load volatile i32, ptr %a\n  %s = "
+             "add i32 %r, %v\n  ret i32 %s\n"
+             "e:\n  ret i32 0\n}\n" KERNEL
+             "  %r = call i32 @f(ptr %pw, i32 1)\n  store i32 %r, ptr %mine\n  ret void\n}\n";
     uint32_t out[8] = {0};
     CHECK_INT(run(ir, (struct shape){.blocks = 1, .threads = 8}, out), BE_ILLEGAL_ADDRESS);
 }
@@ -712,16 +789,19 @@ trap_and_shared_bounds(void)
 {
     static const char trap[] = HEAD "declare void @pw.trap(ptr)\n" KERNEL
                                     "  call void @pw.trap(ptr %pw)\n  unreachable\n}\n";
-    static const char beyond[] = HEAD KERNEL
-        "  %p = call ptr @pw.shared.ptr(ptr %pw, i32 1000000)\n  store volatile i32 1, ptr %p\n  ret void\n}\n";
+    static const char beyond[] =
+        HEAD KERNEL "  %p = call ptr @pw.shared.ptr(ptr %pw, i32 1000000)\n  store volatile i32 1, "
+                    "ptr %p\n  ret void\n}\n";
     CHECK_INT(run(trap, (struct shape){.blocks = 2, .threads = 2}, NULL), BE_LAUNCH_FAILED);
-    CHECK_INT(run(beyond, (struct shape){.blocks = 1, .threads = 2, .shared = 100}, NULL), BE_ILLEGAL_ADDRESS);
+    CHECK_INT(run(beyond, (struct shape){.blocks = 1, .threads = 2, .shared = 100}, NULL),
+              BE_ILLEGAL_ADDRESS);
 }
 
 static void
 too_large(void)
 {
-    CHECK_INT(run(index_ir, (struct shape){.blocks = 1, .threads = 1025}, NULL), BE_LAUNCH_OUT_OF_RESOURCES);
+    CHECK_INT(run(index_ir, (struct shape){.blocks = 1, .threads = 1025}, NULL),
+              BE_LAUNCH_OUT_OF_RESOURCES);
     CHECK_INT(run(index_ir, (struct shape){.blocks = 1, .threads = 1, .shared = 300 << 10}, NULL),
               BE_LAUNCH_OUT_OF_RESOURCES);
 }
@@ -729,19 +809,24 @@ too_large(void)
 static void
 dynamic_shared(void)
 {
-    static const char ir[] = HEAD
-        "declare i32 @pw.sreg.dynamic_smem_size(ptr)\n"
-        "@s = internal addrspace(3) global [20 x i8] undef, align 4\n@d = external addrspace(3) global [0 x i8], align 32\n" KERNEL
-        "  %o = ptrtoint ptr addrspace(3) @d to i32\n  %z = call i32 @pw.sreg.dynamic_smem_size(ptr %pw)\n"
-        "  %so = ptrtoint ptr addrspace(3) @s to i32\n  %sp = call ptr @pw.shared.ptr(ptr %pw, i32 %so)\n  store i32 0, ptr %sp\n"
-        "  %e = add i32 %o, %z\n  %e4 = sub i32 %e, 4\n  %p = call ptr @pw.shared.ptr(ptr %pw, i32 %e4)\n"
-        "  store i32 %o, ptr %p\n  %v = load i32, ptr %p\n  store i32 %v, ptr %mine\n  ret void\n}\n";
+    static const char ir[] = HEAD "declare i32 @pw.sreg.dynamic_smem_size(ptr)\n"
+                                  "@s = internal addrspace(3) global [20 x i8] undef, align 4\n@d "
+                                  "= external addrspace(3) global [0 x i8], align 32\n" KERNEL
+                                  "  %o = ptrtoint ptr addrspace(3) @d to i32\n  %z = call i32 "
+                                  "@pw.sreg.dynamic_smem_size(ptr %pw)\n"
+                                  "  %so = ptrtoint ptr addrspace(3) @s to i32\n  %sp = call ptr "
+                                  "@pw.shared.ptr(ptr %pw, i32 %so)\n  store i32 0, ptr %sp\n"
+                                  "  %e = add i32 %o, %z\n  %e4 = sub i32 %e, 4\n  %p = call ptr "
+                                  "@pw.shared.ptr(ptr %pw, i32 %e4)\n"
+                                  "  store i32 %o, ptr %p\n  %v = load i32, ptr %p\n  store i32 "
+                                  "%v, ptr %mine\n  ret void\n}\n";
     uint32_t out = 0;
     CHECK_INT(run(ir, (struct shape){.blocks = 1, .threads = 1, .shared = 200 << 10}, &out), 0);
     CHECK_INT(out, 32);
 }
 
-// ---- copies ---------------------------------------------------------------------------------------------------------------------
+// ---- copies
+// ---------------------------------------------------------------------------------------------------------------------
 static void
 copies_and_fills(void)
 {
@@ -791,8 +876,10 @@ copies_and_fills(void)
     be->scope_free(scope);
 }
 
-// ---- cache ------------------------------------------------------------------------------------------------------------------------
-static const char cached_ir[] = HEAD KERNEL "  %v = mul i32 %i, 7\n  store i32 %v, ptr %mine\n  ret void\n}\n";
+// ---- cache
+// ------------------------------------------------------------------------------------------------------------------------
+static const char cached_ir[] =
+    HEAD KERNEL "  %v = mul i32 %i, 7\n  store i32 %v, ptr %mine\n  ret void\n}\n";
 
 static void
 second_compile_is_cached(void)
@@ -871,7 +958,8 @@ stop(void)
     }
 }
 
-// The cache's path must be set before the first look at the options; `start` runs first whatever case is asked for.
+// The cache's path must be set before the first look at the options; `start` runs first whatever
+// case is asked for.
 __attribute__((constructor)) static void
 set_up(void)
 {
@@ -883,10 +971,12 @@ set_up(void)
     atexit(stop);
 }
 
-CHECK_MAIN(T(many_blocks), T(three_dimensions), T(resolves_variables), T(refuses_what_is_unknown), T(barrier_reduction),
-           T(barrier_with_count), T(barrier_after_exit), T(barrier_red), T(deadlock_is_an_error), T(shuffle_partial_masks),
-           T(shuffle_predicate), T(votes_and_redux), T(active_mask), T(spin_lock), T(blocks_wait_for_later_blocks),
-           T(grid_barrier), T(queues_are_independent), T(atomics), T(printf_formats), T(assert_message), T(device_heap),
-           T(thread_exit_in_function), T(null_store), T(fault_names_its_line), T(stack_overflow), T(trap_and_shared_bounds), T(too_large),
-           T(dynamic_shared), T(copies_and_fills), T(second_compile_is_cached), T(processes_share_the_cache),
-           T(child_uses_cache))
+CHECK_MAIN(T(many_blocks), T(three_dimensions), T(resolves_variables), T(refuses_what_is_unknown),
+           T(barrier_reduction), T(barrier_with_count), T(barrier_after_exit), T(barrier_red),
+           T(deadlock_is_an_error), T(shuffle_partial_masks), T(shuffle_predicate),
+           T(votes_and_redux), T(active_mask), T(spin_lock), T(blocks_wait_for_later_blocks),
+           T(grid_barrier), T(queues_are_independent), T(atomics), T(printf_formats),
+           T(assert_message), T(device_heap), T(thread_exit_in_function), T(null_store),
+           T(fault_names_its_line), T(stack_overflow), T(trap_and_shared_bounds), T(too_large),
+           T(dynamic_shared), T(copies_and_fills), T(second_compile_is_cached),
+           T(processes_share_the_cache), T(child_uses_cache))

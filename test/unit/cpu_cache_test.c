@@ -174,5 +174,5 @@ processes_share(void)
     CHECK_INT(system(command), 0);
 }
 
-CHECK_MAIN(T(hits_and_misses), T(evicts_the_least_recently_used), T(torn_entry_is_dropped), T(foreign_file_is_replaced),
-           T(unusable_path), T(processes_share))
+CHECK_MAIN(T(hits_and_misses), T(evicts_the_least_recently_used), T(torn_entry_is_dropped),
+           T(foreign_file_is_replaced), T(unusable_path), T(processes_share))

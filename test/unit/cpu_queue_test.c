@@ -152,5 +152,5 @@ errors_stick(void)
     backend_cpu_shutdown();
 }
 
-CHECK_MAIN(T(start), T(commands_run_in_order), T(parked_queues_hold_no_thread), T(values), T(freed_queue_finishes),
-           T(errors_stick))
+CHECK_MAIN(T(start), T(commands_run_in_order), T(parked_queues_hold_no_thread), T(values),
+           T(freed_queue_finishes), T(errors_stick))

@@ -120,4 +120,5 @@ frames(void)
     stack_pool_free(&pool);
 }
 
-CHECK_MAIN(T(values_pass_both_ways), T(stacks_are_reused), T(many_stacks_are_distinct), T(size_classes), T(frames))
+CHECK_MAIN(T(values_pass_both_ways), T(stacks_are_reused), T(many_stacks_are_distinct),
+           T(size_classes), T(frames))

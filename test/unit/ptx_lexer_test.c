@@ -183,7 +183,8 @@ halves(void)
     CHECK_INT(half_of_double(0x1p-24, 5, 10), 1);
     CHECK_INT(half_of_double(0x1p-25, 5, 10), 0);
     CHECK_INT(half_of_double(0x1.8p-25, 5, 10), 1);
-    CHECK_INT(half_of_double(0x1.ffcp-15, 5, 10), 0x3ff + 0);
+    CHECK_INT(half_of_double(0x1.ff8p-15, 5, 10), 0x3ff);
+    CHECK_INT(half_of_double(0x1.ffcp-15, 5, 10), 0x400);
     CHECK_INT(half_of_double(1.0, 8, 7), 0x3f80);
     CHECK_INT(half_of_double(1.00390625, 8, 7), 0x3f80);
     CHECK_INT(half_of_double(1.01171875, 8, 7), 0x3f82);

@@ -35,8 +35,9 @@ kernel(struct ptx_module *m)
 static const struct ptx_inst *
 one(const char *text, struct ptx_module **out)
 {
-    char whole[4096];
-    snprintf(whole, sizeof whole, BODY("%s"), text);
+    char whole[4096] = BODY("@");
+    char *at = strrchr(whole, '@');
+    snprintf(at, sizeof whole - (size_t)(at - whole), "%s\nret;\n}\n", text);
     *out = parse(whole);
     struct ptx_func *f = kernel(*out);
     return f && f->ninst ? &f->inst[0] : NULL;
@@ -92,7 +93,7 @@ arithmetic(void)
     CHECK_INT(i->operand[2].kind, PTX_O_INT);
     CHECK_INT(i->operand[2].ival, -3);
     CHECK_INT(i->operand[3].ival, 16);
-    CHECK_INT(i->line, 11);
+    CHECK_INT(i->line, 12);
     CHECK_INT(i->col, 1);
     CHECK_INT(i->vec, 1);
     ptx_module_free(m);
@@ -227,7 +228,7 @@ expressions(void)
            i ? (long long)i->operand[1].ival : 0, cases[k].value);
         ptx_module_free(m);
     }
-    CHECK_STR(refusal(BODY("mov.u32 %r1, 1/0;")), "11:17: division by zero");
+    CHECK_STR(refusal(BODY("mov.u32 %r1, 1/0;")), "12:17: division by zero");
 }
 
 static void
@@ -250,9 +251,9 @@ scopes(void)
     CHECK_INT(f->inst[6].operand[0].sym->label, 7);
     CHECK_INT(f->inst[7].operand[0].sym->label, 7);
     ptx_module_free(m);
-    CHECK_STR(refusal(BODY("bra L;\n{ L: }")), "11:5: undefined label 'L'");
-    CHECK_STR(refusal(BODY("L:\nL:")), "12:1: redefinition of 'L'");
-    CHECK_STR(refusal(BODY(".reg .b32 %r<3>;")), "11:11: redefinition of '%r'");
+    CHECK_STR(refusal(BODY("bra L;\n{ L: }")), "12:5: undefined label 'L'");
+    CHECK_STR(refusal(BODY("L:\nL:")), "13:1: redefinition of 'L'");
+    CHECK_STR(refusal(BODY(".reg .b32 %r<3>;")), "12:11: redefinition of '%r'");
 }
 
 static void
@@ -269,8 +270,8 @@ register_names(void)
     CHECK_INT(f->inst[2].operand[1].comp, 4);
     CHECK_INT(f->reg[f->inst[2].operand[0].reg].vec, 4);
     ptx_module_free(m);
-    CHECK_STR(refusal(BODY("mov.b32 %r01, 1;")), "11:9: unknown register '%r01'");
-    CHECK_STR(refusal(BODY("mov.b32 %r20, 1;")), "11:9: unknown register '%r20'");
+    CHECK_STR(refusal(BODY("mov.b32 %r01, 1;")), "12:9: unknown register '%r01'");
+    CHECK_STR(refusal(BODY("mov.b32 %r20, 1;")), "12:9: unknown register '%r20'");
 }
 
 static void
@@ -342,7 +343,7 @@ variables(void)
         ".const[3] .f64 d = 1.0;\n"
         ".global .u64 fwd = later;\n.global .u32 later, more;\n.global .f16 h = 1.0;\n");
     struct ptx_var **v = m->var;
-    CHECK_INT(m->nvar, 15);
+    CHECK_INT(m->nvar, 16);
     CHECK_INT(v[0]->size, 6);
     CHECK_INT(v[0]->align, 4);
     CHECK_INT(v[0]->init_size, 3);
@@ -375,7 +376,7 @@ variables(void)
     CHECK(v[9]->opaque && v[9]->type == PTX_TEXREF);
     CHECK_INT(v[11]->bank, 3);
     CHECK_STR(v[12]->reloc[0].sym->name, "later");
-    CHECK_INT(*(uint16_t *)v[14]->init, 0x3c00);
+    CHECK_INT(*(uint16_t *)v[15]->init, 0x3c00);
     ptx_module_free(m);
     CHECK_STR(refusal(HEAD ".global .u8 x[2] = {1,2,3};"), "4:26: too many initialisers for 'x'");
     CHECK_STR(refusal(HEAD ".global .u8 x[1<<60][1<<60];"), "4:28: array too large");
@@ -433,11 +434,11 @@ old_forms(void)
 static void
 errors(void)
 {
-    CHECK_STR(refusal(BODY("foo.u32 %r1;")), "11:1: unknown instruction 'foo.u32'");
-    CHECK_STR(refusal(BODY("cp.nothing;")), "11:1: unknown instruction 'cp.nothing'");
-    CHECK_STR(refusal(BODY("  add.qq.u32 %r1, %r2, 3;")), "11:7: unknown modifier '.qq' of 'add'");
-    CHECK_STR(refusal(BODY("mov.u32 %r1, nowhere;")), "11:14: unknown symbol 'nowhere'");
-    CHECK_STR(refusal(BODY("mov.u32 %r1 %r2;")), "11:13: expected ';' before '%r2'");
+    CHECK_STR(refusal(BODY("foo.u32 %r1;")), "12:1: unknown instruction 'foo.u32'");
+    CHECK_STR(refusal(BODY("cp.nothing;")), "12:1: unknown instruction 'cp.nothing'");
+    CHECK_STR(refusal(BODY("  add.qq.u32 %r1, %r2, 3;")), "12:7: unknown modifier '.qq' of 'add'");
+    CHECK_STR(refusal(BODY("mov.u32 %r1, nowhere;")), "12:14: unknown symbol 'nowhere'");
+    CHECK_STR(refusal(BODY("mov.u32 %r1 %r2;")), "12:13: expected ';' before '%r2'");
     CHECK_STR(refusal(HEAD ".entry k() { ret;"), "4:18: missing '}'");
     // Parsing goes on behind a wrong statement; at most 20 errors are collected.
     struct ptx_diags d = {0};

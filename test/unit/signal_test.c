@@ -126,4 +126,5 @@ commands(void)
     command_free(NULL);
 }
 
-CHECK_MAIN(T(completes_once), T(callbacks_in_order), T(wakes_all_waiters), T(callbacks_race_with_completion), T(commands))
+CHECK_MAIN(T(completes_once), T(callbacks_in_order), T(wakes_all_waiters),
+           T(callbacks_race_with_completion), T(commands))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The 16 named barriers of a block. A barrier without a count waits for all threads that have not ended. With a count it waits for that
-// many threads; of a warp that takes part, lanes that have ended or that the block does not have count as arrived.
+// The 16 named barriers of a block. A barrier without a count waits for all threads that have not
+// ended. With a count it waits for that many threads; of a warp that takes part, lanes that have
+// ended or that the block does not have count as arrived.
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 

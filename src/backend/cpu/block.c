@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs one block: its threads start one after another, each on a stack of its own as long as it lives; a thread that ends leaves its
-// stack to the next. Suspended threads wait in a barrier, a meeting of their warp, or the list of spinning ones; switches go straight
-// from thread to thread and return to the worker only when none is runnable.
+// Runs one block: its threads start one after another, each on a stack of its own as long as it
+// lives; a thread that ends leaves its stack to the next. Suspended threads wait in a barrier, a
+// meeting of their warp, or the list of spinning ones; switches go straight from thread to thread
+// and return to the worker only when none is runnable.
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 
@@ -9,10 +10,11 @@
 #include <sys/mman.h>
 
 enum {
-    SPIN_FIRST = 512,  // calls of pw.spin before a thread first gives way
+    SPIN_FIRST = 512, // calls of pw.spin before a thread first gives way
     SPIN_LATER = 64,
-    ROUNDS = 8,        // fruitless rounds over the spinning threads before the worker looks at other blocks
-    ROUNDS_AGAIN = 2   // and when it comes back
+    ROUNDS =
+        8, // fruitless rounds over the spinning threads before the worker looks at other blocks
+    ROUNDS_AGAIN = 2 // and when it comes back
 };
 
 static void
@@ -151,7 +153,8 @@ rt_exit(struct thread *t)
     frame_leave(t->base, 1);
 }
 
-// ---- from the worker's side -----------------------------------------------------------------------------------
+// ---- from the worker's side
+// -----------------------------------------------------------------------------------
 static void
 wake_spinning(struct cta *c)
 {
@@ -181,7 +184,7 @@ fail_block(struct cta *c, intptr_t why)
     struct worker *w = c->worker;
     if (why == SWITCH_FAULT)
         __builtin_ia32_ldmxcsr(0x1f80); // it may have come inside a directed rounding
-    if (launch_failed(c->launch)) { // said already
+    if (launch_failed(c->launch)) {     // said already
         abandon(c);
         return BLOCK_FAILED;
     }
@@ -222,7 +225,8 @@ enum block_state
 block_run(struct cta *c)
 {
     for (;;) {
-        if (launch_failed(c->launch) || atomic_load_explicit(&launches_stop, memory_order_relaxed)) {
+        if (launch_failed(c->launch) ||
+            atomic_load_explicit(&launches_stop, memory_order_relaxed)) {
             abandon(c);
             launch_fail(c->launch, BE_UNKNOWN);
             return BLOCK_FAILED;
@@ -312,10 +316,12 @@ block_begin(struct cta *c, uint64_t index)
     }
 }
 
-// ---- pool and shared windows -----------------------------------------------------------------------------------
+// ---- pool and shared windows
+// -----------------------------------------------------------------------------------
 enum { WINDOW_BEFORE = 1 << 16 };
 
-// Address space around a block's shared memory, so that a 32-bit offset beyond it faults: 4 GiB, less where that is refused.
+// Address space around a block's shared memory, so that a 32-bit offset beyond it faults: 4 GiB,
+// less where that is refused.
 static bool
 reserve_window(struct cta *c)
 {
@@ -351,7 +357,8 @@ static struct cta *
 map_cta(void)
 {
     // Mapped, not allocated: most kernels touch a small part of the 200 KiB.
-    struct cta *c = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct cta *c =
+        mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (c == MAP_FAILED)
         return NULL;
     if (reserve_window(c))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One table: key, order of use, size, checksum, object. Entries whose checksum is wrong are dropped; a file that is no database of ours
-// is replaced. `used` grows with every use, so the smallest are the least recently used.
+// One table: key, order of use, size, checksum, object. Entries whose checksum is wrong are
+// dropped; a file that is no database of ours is replaced. `used` grows with every use, so the
+// smallest are the least recently used.
 #include "backend/cpu/cache.h"
 #include "base/log.h"
 #include "base/options.h"
@@ -21,25 +22,25 @@ enum statement { GET, TOUCH, PUT, DROP, TOTAL, OLDEST, STATEMENTS };
 static const char *const sql[STATEMENTS] = {
     [GET] = "SELECT sum, object FROM kernels WHERE key = ?1",
     [TOUCH] = "UPDATE kernels SET used = (SELECT max(used) + 1 FROM kernels) WHERE key = ?1",
-    [PUT] = "INSERT OR REPLACE INTO kernels (key, used, size, sum, object) VALUES "
-            "(?1, (SELECT coalesce(max(used), 0) + 1 FROM kernels), ?2, ?3, ?4)",
+    [PUT] = ("INSERT OR REPLACE INTO kernels (key, used, size, sum, object) VALUES "
+             "(?1, (SELECT coalesce(max(used), 0) + 1 FROM kernels), ?2, ?3, ?4)"),
     [DROP] = "DELETE FROM kernels WHERE key = ?1",
     [TOTAL] = "SELECT coalesce(sum(size), 0) FROM kernels",
     [OLDEST] = "DELETE FROM kernels WHERE used = (SELECT min(used) FROM kernels)",
 };
 
-static const char schema[] =
-    "PRAGMA application_id = 1347895121;"
-    "CREATE TABLE IF NOT EXISTS kernels (key BLOB PRIMARY KEY, used INTEGER, size INTEGER, sum INTEGER, object BLOB);"
-    "CREATE INDEX IF NOT EXISTS by_use ON kernels (used, size);"
-    "PRAGMA user_version = 1;";
+static const char schema[] = "PRAGMA application_id = 1347895121;"
+                             "CREATE TABLE IF NOT EXISTS kernels (key BLOB PRIMARY KEY, used "
+                             "INTEGER, size INTEGER, sum INTEGER, object BLOB);"
+                             "CREATE INDEX IF NOT EXISTS by_use ON kernels (used, size);"
+                             "PRAGMA user_version = 1;";
 
 struct cache {
     pthread_mutex_t lock;
     sqlite3 *db;
     sqlite3_stmt *stmt[STATEMENTS];
     int64_t limit;
-    bool broken;                 // errors that repeat: not used any more
+    bool broken; // errors that repeat: not used any more
 };
 
 static int
@@ -58,7 +59,8 @@ static bool
 prepare(struct cache *c)
 {
     for (int i = 0; i < STATEMENTS; i++)
-        if (sqlite3_prepare_v3(c->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &c->stmt[i], NULL) != SQLITE_OK)
+        if (sqlite3_prepare_v3(c->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &c->stmt[i], NULL) !=
+            SQLITE_OK)
             return false;
     return true;
 }
@@ -82,7 +84,8 @@ open_db(struct cache *c, const char *path)
     if (sqlite3_open_v2(path, &c->db, flags, NULL) != SQLITE_OK)
         return false;
     sqlite3_busy_timeout(c->db, BUSY_MS);
-    sqlite3_exec(c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;", NULL, NULL, NULL);
+    sqlite3_exec(c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;", NULL, NULL,
+                 NULL);
     int version = schema_version(c->db);
     if (version == 0 && sqlite3_exec(c->db, schema, NULL, NULL, NULL) == SQLITE_OK)
         version = SCHEMA;
@@ -126,7 +129,8 @@ cache_open(const char *path, int64_t limit)
     int error = c->db ? sqlite3_extended_errcode(c->db) : SQLITE_NOMEM;
     LOG(LOG_INFO, "kernel cache %s cannot be used (%s)", path, sqlite3_errstr(error));
     close_db(c);
-    if ((error & 0xff) != SQLITE_BUSY && (error & 0xff) != SQLITE_CANTOPEN && (error & 0xff) != SQLITE_READONLY) {
+    if ((error & 0xff) != SQLITE_BUSY && (error & 0xff) != SQLITE_CANTOPEN &&
+        (error & 0xff) != SQLITE_READONLY) {
         remove_files(path);
         if (open_db(c, path))
             return c;
@@ -216,7 +220,8 @@ cache_get(struct cache *c, struct hash128 key, size_t *size)
 static int64_t
 total(struct cache *c)
 {
-    int64_t n = sqlite3_step(c->stmt[TOTAL]) == SQLITE_ROW ? sqlite3_column_int64(c->stmt[TOTAL], 0) : 0;
+    int64_t n =
+        sqlite3_step(c->stmt[TOTAL]) == SQLITE_ROW ? sqlite3_column_int64(c->stmt[TOTAL], 0) : 0;
     reset(c, TOTAL);
     return n;
 }
@@ -243,7 +248,8 @@ cache_put(struct cache *c, struct hash128 key, const void *object, size_t size)
     pthread_mutex_unlock(&c->lock);
 }
 
-// ---- the process's cache ------------------------------------------------------------------------------------------
+// ---- the process's cache
+// ------------------------------------------------------------------------------------------
 // "~" is the home folder; the default place follows XDG_CACHE_HOME.
 static bool
 expand(const char *option, char *out, size_t size)

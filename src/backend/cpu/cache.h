@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cache of compiled kernels in an SQLite file that processes share. Never fatal: what cannot be read is as if it were not there.
+// Cache of compiled kernels in an SQLite file that processes share. Never fatal: what cannot be
+// read is as if it were not there.
 #ifndef CPU_CACHE_H
 #define CPU_CACHE_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Copies and fills of memory, in parallel when large. Addresses come from the program: a fault ends the command with an error.
+// Copies and fills of memory, in parallel when large. Addresses come from the program: a fault ends
+// the command with an error.
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 
@@ -23,7 +24,8 @@ copy_piece(void *job, void *index)
     size_t first = *(const unsigned *)index * j->per_piece;
     if (j->rows == 1) {
         size_t left = c->copy.width - first;
-        memmove(c->copy.dst + first, c->copy.src + first, left < j->per_piece ? left : j->per_piece);
+        memmove(c->copy.dst + first, c->copy.src + first,
+                left < j->per_piece ? left : j->per_piece);
         return;
     }
     for (size_t i = first; i < j->rows && i < first + j->per_piece; i++) {
@@ -100,8 +102,10 @@ run(struct job *j, size_t row_bytes, bool parallel)
 static bool
 overlaps(const struct command *c)
 {
-    size_t dst = (c->copy.depth - 1) * c->copy.dst_slice + (c->copy.height - 1) * c->copy.dst_pitch + c->copy.width;
-    size_t src = (c->copy.depth - 1) * c->copy.src_slice + (c->copy.height - 1) * c->copy.src_pitch + c->copy.width;
+    size_t dst = (c->copy.depth - 1) * c->copy.dst_slice +
+                 (c->copy.height - 1) * c->copy.dst_pitch + c->copy.width;
+    size_t src = (c->copy.depth - 1) * c->copy.src_slice +
+                 (c->copy.height - 1) * c->copy.src_pitch + c->copy.width;
     return c->copy.dst < c->copy.src + src && c->copy.src < c->copy.dst + dst;
 }
 

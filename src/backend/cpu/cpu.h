@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What the files of the CPU backend share: scopes, kernels, launches, workers and resident blocks.
 //
-// An OS thread that runs kernels is a worker: a pool thread, or the executor of a queue. A worker holds one or more resident blocks
-// (struct cta) and runs one of them at a time; a block stays with its worker. Within a block each CUDA thread has a fiber; the worker's
-// own stack runs the scheduler. Locks are never held across a switch.
+// An OS thread that runs kernels is a worker: a pool thread, or the executor of a queue. A worker
+// holds one or more resident blocks (struct cta) and runs one of them at a time; a block stays with
+// its worker. Within a block each CUDA thread has a fiber; the worker's own stack runs the
+// scheduler. Locks are never held across a switch.
 #ifndef CPU_CPU_H
 #define CPU_CPU_H
 
@@ -25,19 +26,20 @@ enum {
     CPU_MAX_THREADS_SM = 2048
 };
 
-// ---- scope ---------------------------------------------------------------------------------------------------------
-struct heap;         // heap.c
+// ---- scope
+// ---------------------------------------------------------------------------------------------------------
+struct heap;          // heap.c
 struct printf_buffer; // printf.c
 
 struct backend_scope {
     struct backend_device *dev;
-    atomic_int error;            // sticky; set once
+    atomic_int error;                                    // sticky; set once
     atomic_size_t stack_limit, heap_limit, printf_limit; // bytes
-    pthread_mutex_t lock;        // guards the rest
+    pthread_mutex_t lock;                                // guards the rest
     pthread_cond_t no_queues;
     unsigned queues;
-    struct heap *heap;           // made at the first device malloc
-    struct printf_buffer *out;   // made at the first printf
+    struct heap *heap;         // made at the first device malloc
+    struct printf_buffer *out; // made at the first printf
 };
 
 // Makes `error` the scope's sticky error unless it has one.
@@ -51,16 +53,17 @@ void heap_free_all(struct heap *h);
 void printf_free(struct printf_buffer *p); // shows what is left
 void cpu_flush_printf(struct backend_scope *s);
 
-// ---- kernel ----------------------------------------------------------------------------------------------------------
+// ---- kernel
+// ----------------------------------------------------------------------------------------------------------
 // Written into each object as the constant `pw.facts`, so that an object from the cache suffices.
 struct kernel_facts {
-    uint32_t version;            // RT_VERSION
-    uint32_t static_shared;      // bytes
-    uint32_t dynamic_offset;     // of dynamic shared memory in the window
-    uint32_t local_bytes;        // allocas of the kernel and what it calls, summed
-    uint32_t may_suspend;        // calls something that waits for other threads
-    uint32_t may_exit;           // calls rt_exit
-    uint32_t recursive;          // a call cycle or an indirect call: local_bytes is no bound
+    uint32_t version;        // RT_VERSION
+    uint32_t static_shared;  // bytes
+    uint32_t dynamic_offset; // of dynamic shared memory in the window
+    uint32_t local_bytes;    // allocas of the kernel and what it calls, summed
+    uint32_t may_suspend;    // calls something that waits for other threads
+    uint32_t may_exit;       // calls rt_exit
+    uint32_t recursive;      // a call cycle or an indirect call: local_bytes is no bound
 };
 
 typedef void kernel_fn(struct thread *t, void *params);
@@ -70,32 +73,36 @@ struct backend_kernel {
     struct kernel_facts facts;
     struct kernel_info info;
     char *name;
-    struct loaded_code *code;    // load.c
+    struct loaded_code *code; // load.c
 };
 
-int cpu_compile(struct backend_scope *s, const struct compile_request *r, struct backend_kernel **out);
+int cpu_compile(struct backend_scope *s, const struct compile_request *r,
+                struct backend_kernel **out);
 void cpu_kernel_free(struct backend_kernel *k);
 const struct kernel_info *cpu_kernel_info(struct backend_kernel *k);
 
-// ---- launch ------------------------------------------------------------------------------------------------------------
+// ---- launch
+// ------------------------------------------------------------------------------------------------------------
 struct launch {
-    struct grid g;               // first: generated code sees a struct grid *
+    struct grid g; // first: generated code sees a struct grid *
     struct backend_kernel *kernel;
     const char *name;
     struct backend_scope *scope;
     uint32_t stack_class;
-    uint32_t chunk;              // blocks taken at a time
-    uint32_t max_resident;       // blocks started and not ended, in all workers; ~0 for cooperative launches
-    bool simple;                 // no thread ever suspends
-    _Atomic uint64_t next;       // first block that nobody has taken; may exceed g.blocks
-    _Atomic uint64_t remaining;  // blocks that have not ended
+    uint32_t chunk; // blocks taken at a time
+    uint32_t
+        max_resident; // blocks started and not ended, in all workers; ~0 for cooperative launches
+    bool simple;      // no thread ever suspends
+    _Atomic uint64_t next;      // first block that nobody has taken; may exceed g.blocks
+    _Atomic uint64_t remaining; // blocks that have not ended
     atomic_uint resident;
-    atomic_int error;            // set once: blocks are no longer started, running ones are abandoned when they next wait
-    atomic_uint done;            // futex word: 1 once remaining is 0
+    atomic_int error; // set once: blocks are no longer started, running ones are abandoned when
+                      // they next wait
+    atomic_uint done; // futex word: 1 once remaining is 0
     void (*item)(void *user, unsigned i); // instead of a kernel: pool_for
     void *user;
-    struct launch *pool_next;    // schedule.c, under its lock
-    unsigned users;              // pool workers that hold a pointer; under its lock
+    struct launch *pool_next; // schedule.c, under its lock
+    unsigned users;           // pool workers that hold a pointer; under its lock
 };
 
 void launch_fail(struct launch *l, int error); // sets the errors of launch and scope
@@ -108,7 +115,8 @@ launch_failed(struct launch *l)
 // Runs a launch command on the calling thread and the pool; returns when all blocks have ended.
 void launch_run(struct backend_scope *s, const struct command *c);
 
-// ---- worker -----------------------------------------------------------------------------------------------------------
+// ---- worker
+// -----------------------------------------------------------------------------------------------------------
 struct fault {
     int signo, code;
     bool address_known, write;
@@ -116,28 +124,30 @@ struct fault {
 };
 
 struct worker {
-    struct fiber main;           // the scheduler's place while a fiber runs
-    struct cta *cta;             // whose fiber runs; NULL: none does
-    struct fault fault;          // valid after SWITCH_FAULT
-    int stop_error;              // valid after SWITCH_STOP
-    void *guard;                 // frame of fault_try, NULL outside
-    bool user_access;            // runtime code is touching memory that the program named
+    struct fiber main;  // the scheduler's place while a fiber runs
+    struct cta *cta;    // whose fiber runs; NULL: none does
+    struct fault fault; // valid after SWITCH_FAULT
+    int stop_error;     // valid after SWITCH_STOP
+    void *guard;        // frame of fault_try, NULL outside
+    bool user_access;   // runtime code is touching memory that the program named
     uint32_t smid;
     struct stack_pool stacks;
-    struct cta *free_cta;        // reused blocks
-    struct cta *resident;        // circular list: next to run
+    struct cta *free_cta; // reused blocks
+    struct cta *resident; // circular list: next to run
     unsigned residents;
-    char *scratch;               // printf's, grown on demand
+    char *scratch; // printf's, grown on demand
     size_t scratch_size;
     void *signal_stack;
 };
 
-// The calling OS thread's worker, made at first use, or NULL when memory is short. worker_end frees it.
+// The calling OS thread's worker, made at first use, or NULL when memory is short. worker_end frees
+// it.
 struct worker *worker_self(void);
 void worker_end(void);
 int workers_configured(void); // POLYWARP_THREADS or the number of usable cores
 
-// ---- resident blocks (block.c) --------------------------------------------------------------------------------------------
+// ---- resident blocks (block.c)
+// --------------------------------------------------------------------------------------------
 enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_WARP, WAIT_ACTIVE, WAIT_SPIN };
 
 struct thread_list {
@@ -145,26 +155,26 @@ struct thread_list {
 };
 
 struct barrier {
-    uint32_t arrived;            // threads in this phase
-    uint32_t count;              // expected threads; 0: all of the block
-    uint32_t trues, votes;       // predicates of barrier.red
-    uint32_t warps;              // explicit counts only: warps of which a lane arrived
+    uint32_t arrived;      // threads in this phase
+    uint32_t count;        // expected threads; 0: all of the block
+    uint32_t trues, votes; // predicates of barrier.red
+    uint32_t warps;        // explicit counts only: warps of which a lane arrived
     uint32_t lanes[RT_MAX_WARPS];
     struct thread_list waiting;
 };
 
 struct cta {
-    struct block b;              // first: generated code sees a struct block *
+    struct block b; // first: generated code sees a struct block *
     struct worker *worker;
     struct launch *launch;
-    struct cta *next, *prev;     // worker's resident list or free list
-    char *window;                // reservation for shared memory, with what surrounds it
+    struct cta *next, *prev;       // worker's resident list or free list
+    char *window;                  // reservation for shared memory, with what surrounds it
     size_t window_size, committed; // bytes
     uint32_t threads, started, live;
-    uint32_t rounds;             // of spinning threads without any progress
-    uint32_t busy_barriers;      // bit: barrier has waiting threads
-    struct fiber *starting;      // stack handed to thread_main
-    bool counted;                // holds one of launch->users
+    uint32_t rounds;        // of spinning threads without any progress
+    uint32_t busy_barriers; // bit: barrier has waiting threads
+    struct fiber *starting; // stack handed to thread_main
+    bool counted;           // holds one of launch->users
     struct thread_list run, spinning;
     struct barrier barrier[RT_BARRIERS];
     struct warp warp[RT_MAX_WARPS];
@@ -176,7 +186,8 @@ enum { SWITCH_IDLE = 1, SWITCH_FAULT, SWITCH_STOP, SWITCH_NO_STACK };
 
 enum block_state { BLOCK_DONE, BLOCK_SPINS, BLOCK_FAILED };
 
-// Takes a block structure from the worker's pool and prepares it for block `index`; NULL when memory is short.
+// Takes a block structure from the worker's pool and prepares it for block `index`; NULL when
+// memory is short.
 struct cta *block_new(struct worker *w, struct launch *l);
 void block_begin(struct cta *c, uint64_t index);
 enum block_state block_run(struct cta *c);
@@ -184,7 +195,8 @@ enum block_state block_run_simple(struct cta *c);
 void block_put(struct cta *c);
 void block_pool_free(struct worker *w);
 
-// For barrier.c and warp.c: take the thread off the processor; it must be in a list or meeting that wakes it. Make one runnable.
+// For barrier.c and warp.c: take the thread off the processor; it must be in a list or meeting that
+// wakes it. Make one runnable.
 void thread_suspend(struct thread *t, enum wait why);
 void thread_wake(struct thread *t);
 static inline struct cta *
@@ -231,15 +243,17 @@ void report_deadlock(struct cta *c);
 int report_fault(struct cta *c, const struct fault *f); // returns the error code
 void report_stop(struct thread *t, const char *what, const void *pc);
 
-// ---- faults (fault.c) ---------------------------------------------------------------------------------------------------
-void fault_install(void);  // handlers; once
-void fault_ensure(void);   // again, if the program has replaced them
+// ---- faults (fault.c)
+// ---------------------------------------------------------------------------------------------------
+void fault_install(void);                 // handlers; once
+void fault_ensure(void);                  // again, if the program has replaced them
 bool fault_thread_init(struct worker *w); // signal stack of the calling thread
 void fault_thread_end(struct worker *w);
 // Calls fn(a, b); true if it was cut short by a memory fault.
 bool fault_try(struct worker *w, void (*fn)(void *a, void *b), void *a, void *b);
 
-// ---- queues, memory, device ------------------------------------------------------------------------------------------------
+// ---- queues, memory, device
+// ------------------------------------------------------------------------------------------------
 struct backend_queue *cpu_queue_new(struct backend_scope *s, int priority);
 void cpu_queue_free(struct backend_queue *q);
 void cpu_submit(struct backend_queue *q, struct command *c);
@@ -247,7 +261,8 @@ bool cpu_queue_idle(struct backend_queue *q);
 void queues_shutdown(void);
 void pool_shutdown(void);
 extern atomic_bool launches_stop;
-void launches_abort(void); // fails every launch under way when it next waits: at the end of the process
+void
+launches_abort(void); // fails every launch under way when it next waits: at the end of the process
 
 // copy.c: both return 0 or BE_ILLEGAL_ADDRESS.
 int copy_run(struct worker *w, const struct command *c);

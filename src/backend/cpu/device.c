@@ -16,8 +16,9 @@ struct backend_device {
 
 static struct backend_device the_device;
 
-// ---- facts about the machine ------------------------------------------------------------------------------------
-// Value of the first line "key<blanks>: value" of a file such as /proc/cpuinfo.
+// ---- facts about the machine
+// ------------------------------------------------------------------------------------ Value of the
+// first line "key<blanks>: value" of a file such as /proc/cpuinfo.
 static bool
 read_field(const char *path, const char *key, char *out, size_t size)
 {
@@ -115,7 +116,8 @@ fill_props(struct backend_props *p)
     make_uuid(p->uuid, p->name);
 }
 
-// ---- slots -------------------------------------------------------------------------------------------------------------
+// ---- slots
+// -------------------------------------------------------------------------------------------------------------
 static int
 cpu_init(const char **why)
 {
@@ -145,10 +147,12 @@ static int
 cpu_occupancy(struct backend_kernel *k, uint32_t threads, size_t dynamic_shared)
 {
     enum { RESERVED = 1024 }; // shared memory that the system takes of each block on a GPU
-    size_t shared = dynamic_shared ? k->facts.dynamic_offset + dynamic_shared : k->facts.static_shared;
+    size_t shared =
+        dynamic_shared ? k->facts.dynamic_offset + dynamic_shared : k->facts.static_shared;
     if (!threads || threads > RT_MAX_THREADS || shared > CPU_MAX_SHARED_OPTIN)
         return 0;
-    size_t by_threads = CPU_MAX_THREADS_SM / threads, by_shared = CPU_MAX_SHARED_SM / (shared + RESERVED);
+    size_t by_threads = CPU_MAX_THREADS_SM / threads,
+           by_shared = CPU_MAX_SHARED_SM / (shared + RESERVED);
     size_t n = by_threads < by_shared ? by_threads : by_shared;
     return (int)(n > CPU_MAX_BLOCKS_SM ? CPU_MAX_BLOCKS_SM : n ? n : 1);
 }

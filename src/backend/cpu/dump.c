@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dumps of the stages of a compilation. The first line of a text stage tells the command that makes it from the stage before; an object
-// has that line in a file beside it.
+// Dumps of the stages of a compilation. The first line of a text stage tells the command that makes
+// it from the stage before; an object has that line in a file beside it.
 #include "backend/cpu/jit.h"
 #include "backend/cpu/target.h"
 #include "base/log.h"
@@ -42,11 +42,13 @@ put_command(FILE *f, const struct compile_request *r, const char *suffix)
     const char *base = base_name(r);
     int level = r->optimize > 3 ? 3 : r->optimize;
     if (!strcmp(suffix, ".opt.ll"))
-        fprintf(f, "opt-19 -S -mcpu=%s -mattr=%s '-passes=default<O%d>,globaldce' %s.ll -o %s.opt.ll\n", target_cpu(),
-                target_features(), level, base, base);
+        fprintf(
+            f, "opt-19 -S -mcpu=%s -mattr=%s '-passes=default<O%d>,globaldce' %s.ll -o %s.opt.ll\n",
+            target_cpu(), target_features(), level, base, base);
     else if (!strcmp(suffix, ".s") || !strcmp(suffix, ".o"))
-        fprintf(f, "llc-19 -O%d -mcpu=%s -mattr=%s -relocation-model=pic %s %s.opt.ll -o %s%s\n", level, target_cpu(),
-                target_features(), suffix[1] == 's' ? "" : "-filetype=obj", base, base, suffix);
+        fprintf(f, "llc-19 -O%d -mcpu=%s -mattr=%s -relocation-model=pic %s %s.opt.ll -o %s%s\n",
+                level, target_cpu(), target_features(), suffix[1] == 's' ? "" : "-filetype=obj",
+                base, base, suffix);
     else
         fprintf(f, "written by polywarp with POLYWARP_DUMP=ir; kernel %s\n", r->kernel);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Hardware faults. A fault in generated code, or in runtime code that touches memory which the program named, abandons the block: the
-// handler continues the worker's stack. Any other fault goes to the handler that the program had installed.
+// Hardware faults. A fault in generated code, or in runtime code that touches memory which the
+// program named, abandons the block: the handler continues the worker's stack. Any other fault goes
+// to the handler that the program had installed.
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 
@@ -31,7 +32,8 @@ in_own_text(uint64_t pc)
     return pc >= (uint64_t)__ehdr_start && pc < (uint64_t)etext;
 }
 
-// ---- continuing the worker's stack ---------------------------------------------------------------------------
+// ---- continuing the worker's stack
+// ---------------------------------------------------------------------------
 static void
 block_landing(struct worker *w)
 {
@@ -87,7 +89,8 @@ static bool
 take(int signo, const siginfo_t *info, ucontext_t *u)
 {
     struct worker *w = self;
-    uint64_t pc = (uint64_t)u->uc_mcontext.gregs[REG_RIP], sp = (uint64_t)u->uc_mcontext.gregs[REG_RSP];
+    uint64_t pc = (uint64_t)u->uc_mcontext.gregs[REG_RIP],
+             sp = (uint64_t)u->uc_mcontext.gregs[REG_RSP];
     if (!w || info->si_code <= 0) // sent by a process, not raised by an instruction
         return false;
     if (w->cta && (w->user_access || !in_own_text(pc))) {
@@ -136,7 +139,8 @@ handler(int signo, siginfo_t *info, void *context)
         chain(signo, info, context);
 }
 
-// ---- installation ------------------------------------------------------------------------------------------------
+// ---- installation
+// ------------------------------------------------------------------------------------------------
 static void
 install(int i)
 {

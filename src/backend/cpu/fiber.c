@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fibers: what surrounds the switch itself (fiber_x86_64.S): first frame of a stack, annotations for the sanitizers.
+// Fibers: what surrounds the switch itself (fiber_x86_64.S): first frame of a stack, annotations
+// for the sanitizers.
 #include "backend/cpu/fiber.h"
 
 #ifdef FIBER_ASAN
@@ -70,7 +71,8 @@ fiber_start(struct fiber *f, void (*entry)(void *), void *arg)
 #ifdef FIBER_ASAN
     __asan_unpoison_memory_region(f->lo, (size_t)(f->hi - f->lo)); // what dropped frames left
 #endif
-    // Tops of stacks would all fall into the same cache sets: shift each by a number of lines taken from its page number.
+    // Tops of stacks would all fall into the same cache sets: shift each by a number of lines taken
+    // from its page number.
     uintptr_t shade = ((uintptr_t)f->hi >> 12 & 31) * 128;
     struct saved *s = (struct saved *)(((uintptr_t)f->hi - shade) & ~(uintptr_t)63) - 1;
     // After the pops rsp is 64-aligned, as fiber_raw_entry needs before its call.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// malloc and free of kernels: a region of the size that the limit gave at the first call. Blocks have a header and come from size classes,
-// four to each doubling; a freed block goes back to its class. Kernels can overwrite all of it, so what is read from it is checked.
+// malloc and free of kernels: a region of the size that the limit gave at the first call. Blocks
+// have a header and come from size classes, four to each doubling; a freed block goes back to its
+// class. Kernels can overwrite all of it, so what is read from it is checked.
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/load.h"
 #include "base/log.h"
@@ -20,8 +21,8 @@ struct header {
 struct heap {
     pthread_mutex_t lock;
     char *base;
-    size_t size, at;             // bytes; beyond `at` nothing was given out yet
-    uint64_t free[CLASSES];      // offsets of headers
+    size_t size, at;        // bytes; beyond `at` nothing was given out yet
+    uint64_t free[CLASSES]; // offsets of headers
 };
 
 static size_t
@@ -47,7 +48,8 @@ heap_new(size_t size)
     if (!h)
         return NULL;
     h->size = (size + 4095) & ~(size_t)4095;
-    h->base = mmap(NULL, h->size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    h->base = mmap(NULL, h->size + 4096, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (h->base == MAP_FAILED) {
         free(h);
         return NULL;

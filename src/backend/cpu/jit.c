@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Compilation: SIMT IR -> lowered -> optimised -> object -> loaded. Each compilation has an LLVM context of its own, so that threads do
-// not wait for each other. LLVM's fatal errors end the compilation, not the process.
+// Compilation: SIMT IR -> lowered -> optimised -> object -> loaded. Each compilation has an LLVM
+// context of its own, so that threads do not wait for each other. LLVM's fatal errors end the
+// compilation, not the process.
 #include "backend/cpu/jit.h"
 #include "backend/cpu/cache.h"
 #include "backend/cpu/load.h"
@@ -16,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- errors of LLVM ------------------------------------------------------------------------------------------------
+// ---- errors of LLVM
+// ------------------------------------------------------------------------------------------------
 static _Thread_local jmp_buf *fatal_exit;
 
 // What LLVM held at that point is lost; its locks are not held here.
@@ -48,7 +50,8 @@ on_diagnostic(LLVMDiagnosticInfoRef info, void *user)
     LLVMDisposeMessage(text);
 }
 
-// ---- stages -----------------------------------------------------------------------------------------------------------
+// ---- stages
+// -----------------------------------------------------------------------------------------------------------
 struct build {
     const struct compile_request *r;
     LLVMContextRef ctx;
@@ -171,7 +174,8 @@ copy_object(const struct build *b, size_t *size)
     return copy;
 }
 
-// False also when LLVM gave up half-way: then `ended` is false, and what it was working on stays, its state being unknown.
+// False also when LLVM gave up half-way: then `ended` is false, and what it was working on stays,
+// its state being unknown.
 static bool
 run_guarded(struct build *b, bool *ended)
 {
@@ -197,7 +201,8 @@ build_object(const struct compile_request *r, size_t *size, int *error)
     *error = BE_OUT_OF_MEMORY;
     if (!b)
         return NULL;
-    *b = (struct build){.r = r, .diag = {.kernel = r->kernel}, .error = BE_JIT_FAILED, .at = rt_clock()};
+    *b = (struct build){
+        .r = r, .diag = {.kernel = r->kernel}, .error = BE_JIT_FAILED, .at = rt_clock()};
     b->ctx = LLVMContextCreate();
     b->tm = target_machine_new(r->optimize);
     LLVMContextSetDiagnosticHandler(b->ctx, on_diagnostic, &b->diag);
@@ -210,7 +215,8 @@ build_object(const struct compile_request *r, size_t *size, int *error)
     return object;
 }
 
-// ---- kernels ----------------------------------------------------------------------------------------------------------
+// ---- kernels
+// ----------------------------------------------------------------------------------------------------------
 static struct backend_kernel *
 kernel_new(const struct compile_request *r, const void *object, size_t size)
 {

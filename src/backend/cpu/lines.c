@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reads DWARF line tables (versions 2 to 5) of relocatable objects: code offset -> line. Sequences are taken to begin at the start of
-// .text, which holds for objects with one code section: their address operands are zero before relocation.
+// Reads DWARF line tables (versions 2 to 5) of relocatable objects: code offset -> line. Sequences
+// are taken to begin at the start of .text, which holds for objects with one code section: their
+// address operands are zero before relocation.
 #include "backend/cpu/load.h"
 
 #include <string.h>
@@ -105,7 +106,8 @@ extended_op(struct reader *r, struct search *s, struct row *row)
 }
 
 static void
-standard_op(struct reader *r, const struct header *h, unsigned op, struct search *s, struct row *row)
+standard_op(struct reader *r, const struct header *h, unsigned op, struct search *s,
+            struct row *row)
 {
     switch (op) {
     case LNS_COPY:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Linking of objects into the process with ORC's object layer. Each kernel has a library (JITDylib) of its own; names that an object does
-// not define are the runtime's, or variables that the request resolves.
+// Linking of objects into the process with ORC's object layer. Each kernel has a library (JITDylib)
+// of its own; names that an object does not define are the runtime's, or variables that the request
+// resolves.
 #include "backend/cpu/load.h"
 #include "base/elf.h"
 #include "base/log.h"
@@ -59,8 +60,9 @@ address_of(const struct compile_request *r, const char *name)
 
 // ORC asks for names that nothing defines yet.
 static LLVMErrorRef
-define(LLVMOrcDefinitionGeneratorRef generator, void *user, LLVMOrcLookupStateRef *state, LLVMOrcLookupKind kind,
-       LLVMOrcJITDylibRef jd, LLVMOrcJITDylibLookupFlags flags, LLVMOrcCLookupSet set, size_t n)
+define(LLVMOrcDefinitionGeneratorRef generator, void *user, LLVMOrcLookupStateRef *state,
+       LLVMOrcLookupKind kind, LLVMOrcJITDylibRef jd, LLVMOrcJITDylibLookupFlags flags,
+       LLVMOrcCLookupSet set, size_t n)
 {
     (void)generator, (void)state, (void)kind, (void)flags;
     const struct dylib *d = user;
@@ -74,7 +76,8 @@ define(LLVMOrcDefinitionGeneratorRef generator, void *user, LLVMOrcLookupStateRe
         pair[found++] = (LLVMOrcCSymbolMapPair){
             set[i].Name, {(uint64_t)(uintptr_t)p, {LLVMJITSymbolGenericFlagsExported, 0}}};
     }
-    LLVMErrorRef e = found ? LLVMOrcJITDylibDefine(jd, LLVMOrcAbsoluteSymbols(pair, found)) : LLVMErrorSuccess;
+    LLVMErrorRef e =
+        found ? LLVMOrcJITDylibDefine(jd, LLVMOrcAbsoluteSymbols(pair, found)) : LLVMErrorSuccess;
     free(pair);
     return e;
 }
@@ -86,7 +89,8 @@ start(void)
         if (failed("starting the JIT linker", LLVMOrcCreateLLJIT(&orc.jit, NULL)))
             orc.jit = NULL;
         else
-            LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(orc.jit), report, NULL);
+            LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(orc.jit),
+                                                    report, NULL);
     }
     return orc.jit != NULL;
 }
@@ -101,8 +105,10 @@ dylib_get(void)
     } else if (orc.jit && (d = calloc(1, sizeof *d))) {
         char name[32];
         snprintf(name, sizeof name, "kernel%u", orc.count++);
-        d->jd = LLVMOrcExecutionSessionCreateBareJITDylib(LLVMOrcLLJITGetExecutionSession(orc.jit), name);
-        LLVMOrcJITDylibAddGenerator(d->jd, LLVMOrcCreateCustomCAPIDefinitionGenerator(define, d, NULL));
+        d->jd = LLVMOrcExecutionSessionCreateBareJITDylib(LLVMOrcLLJITGetExecutionSession(orc.jit),
+                                                          name);
+        LLVMOrcJITDylibAddGenerator(d->jd,
+                                    LLVMOrcCreateCustomCAPIDefinitionGenerator(define, d, NULL));
     }
     pthread_mutex_unlock(&orc.lock);
     return d;
@@ -118,7 +124,8 @@ dylib_put(struct dylib *d)
     pthread_mutex_unlock(&orc.lock);
 }
 
-// ---- look-up ---------------------------------------------------------------------------------------------------
+// ---- look-up
+// ---------------------------------------------------------------------------------------------------
 struct found {
     bool ok;
     LLVMOrcSymbolStringPoolEntryRef kernel_name;
@@ -141,7 +148,8 @@ static bool
 look_up(struct loaded_code *c)
 {
     LLVMOrcExecutionSessionRef es = LLVMOrcLLJITGetExecutionSession(orc.jit);
-    LLVMOrcCJITDylibSearchOrderElement order = {c->dylib->jd, LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
+    LLVMOrcCJITDylibSearchOrderElement order = {c->dylib->jd,
+                                                LLVMOrcJITDylibLookupFlagsMatchAllSymbols};
     LLVMOrcCLookupSetElement want[2] = {
         {LLVMOrcExecutionSessionIntern(es, KERNEL_SYMBOL), LLVMOrcSymbolLookupFlagsRequiredSymbol},
         {LLVMOrcExecutionSessionIntern(es, FACTS_SYMBOL), LLVMOrcSymbolLookupFlagsRequiredSymbol},
@@ -176,8 +184,11 @@ code_load(const struct compile_request *r, const void *object, size_t size)
     memcpy(c->object, object, size);
     c->object_size = size;
     c->dylib->request = r;
-    LLVMMemoryBufferRef bytes = LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)object, size, "kernel");
-    bool ok = !failed("loading an object", LLVMOrcLLJITAddObjectFile(orc.jit, c->dylib->jd, bytes)) && look_up(c);
+    LLVMMemoryBufferRef bytes =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)object, size, "kernel");
+    bool ok =
+        !failed("loading an object", LLVMOrcLLJITAddObjectFile(orc.jit, c->dylib->jd, bytes)) &&
+        look_up(c);
     c->dylib->request = NULL;
     if (!ok) {
         code_free(c);
@@ -205,7 +216,8 @@ code_line(const struct loaded_code *c, uint64_t pc)
     struct elf_section s;
     if (!c || pc < c->text || pc - c->text >= c->text_size)
         return 0;
-    if (elf_open(c->object, c->object_size, &e) || !elf_find_section(&e, ".debug_line", &s) || !s.data)
+    if (elf_open(c->object, c->object_size, &e) || !elf_find_section(&e, ".debug_line", &s) ||
+        !s.data)
         return 0;
     return line_table_find(s.data, s.size, pc - c->text);
 }

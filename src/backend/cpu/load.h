@@ -6,12 +6,13 @@
 #include "backend/cpu/cpu.h"
 
 #define KERNEL_SYMBOL "pw.kernel" // the kernel function in every object
-#define FACTS_SYMBOL "pw.facts"   // its struct kernel_facts
-#define VARIABLE_PREFIX "pw.var." // external variables: the rest of the name goes to the request's resolver
+#define FACTS_SYMBOL  "pw.facts"  // its struct kernel_facts
+#define VARIABLE_PREFIX                                                                            \
+    "pw.var." // external variables: the rest of the name goes to the request's resolver
 
 struct loaded_code {
     struct dylib *dylib;
-    void *object;          // copy of the object, for its line table
+    void *object; // copy of the object, for its line table
     size_t object_size;
     uint64_t text, text_size; // address of the section that holds the code, bytes
     const void *kernel, *facts;
@@ -26,7 +27,8 @@ unsigned code_line(const struct loaded_code *c, uint64_t pc);
 // lines.c: the line for an offset into .text, from the bytes of .debug_line; 0 when there is none.
 unsigned line_table_find(const uint8_t *table, size_t size, uint64_t offset);
 
-// symbols.c: address of a function that generated code may call, NULL if there is none of that name.
+// symbols.c: address of a function that generated code may call, NULL if there is none of that
+// name.
 void *runtime_symbol(const char *name);
 // Does it wait for other threads?
 bool runtime_symbol_suspends(const char *name);

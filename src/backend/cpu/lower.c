@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lowering of SIMT IR for thread mode: pw.* functions get the device library's bodies, shared variables become offsets.
+// Lowering of SIMT IR for thread mode: pw.* functions get the device library's bodies, shared
+// variables become offsets.
 #include "backend/cpu/lower.h"
 #include "backend/cpu/devlib.h"
 #include "backend/cpu/load.h"
@@ -50,8 +51,10 @@ add_enum(LLVMValueRef fn, unsigned index, const char *attribute, uint64_t value)
     for (LLVMBasicBlockRef bb_ = LLVMGetFirstBasicBlock(f); bb_; bb_ = LLVMGetNextBasicBlock(bb_)) \
         for (LLVMValueRef i = LLVMGetFirstInstruction(bb_); i; i = LLVMGetNextInstruction(i))
 
-// ---- functions ------------------------------------------------------------------------------------------------
-// All but the kernel become private to the module, and none may take a name that the device library uses.
+// ---- functions
+// ------------------------------------------------------------------------------------------------
+// All but the kernel become private to the module, and none may take a name that the device library
+// uses.
 static bool
 name_functions(LLVMModuleRef m, const char *kernel)
 {
@@ -60,7 +63,8 @@ name_functions(LLVMModuleRef m, const char *kernel)
         log_error("kernel %s is not in its module", kernel);
         return false;
     }
-    FOR_FUNCTIONS(f, m) {
+    FOR_FUNCTIONS(f, m)
+    {
         if (LLVMIsDeclaration(f))
             continue;
         char name[512];
@@ -69,14 +73,16 @@ name_functions(LLVMModuleRef m, const char *kernel)
             set_name(f, name);
         LLVMSetLinkage(f, f == k ? LLVMExternalLinkage : LLVMInternalLinkage);
         LLVMSetVisibility(f, LLVMDefaultVisibility);
-        if (LLVMCountParams(f) && LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(f, 0))) == LLVMPointerTypeKind)
+        if (LLVMCountParams(f) &&
+            LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(f, 0))) == LLVMPointerTypeKind)
             add_enum(f, 1, "dereferenceable", sizeof(struct thread));
     }
     set_name(k, KERNEL_SYMBOL);
     return true;
 }
 
-// pw.atom.add.i32.gpu -> pw_atom_add_i32: the scope goes (and the address space's suffix), dots become underscores.
+// pw.atom.add.i32.gpu -> pw_atom_add_i32: the scope goes (and the address space's suffix), dots
+// become underscores.
 static void
 library_name(const char *name, char *out, size_t size)
 {
@@ -98,7 +104,8 @@ library_name(const char *name, char *out, size_t size)
 static void
 name_library_calls(LLVMModuleRef m)
 {
-    FOR_FUNCTIONS(f, m) {
+    FOR_FUNCTIONS(f, m)
+    {
         char name[256];
         if (!LLVMIsDeclaration(f) || !starts(name_of(f), "pw."))
             continue;
@@ -113,8 +120,9 @@ name_library_calls(LLVMModuleRef m)
     }
 }
 
-// ---- the device library ------------------------------------------------------------------------------------------
-// What these read never changes while a thread lives, so their loads may be moved over anything.
+// ---- the device library
+// ------------------------------------------------------------------------------------------ What
+// these read never changes while a thread lives, so their loads may be moved over anything.
 static bool
 reads_identity(const char *name)
 {
@@ -127,8 +135,8 @@ mark_invariant(LLVMContextRef ctx, LLVMValueRef f)
     unsigned kind = LLVMGetMDKindIDInContext(ctx, "invariant.load", 14);
     LLVMValueRef empty = LLVMMetadataAsValue(ctx, LLVMMDNodeInContext2(ctx, NULL, 0));
     FOR_INSTRUCTIONS(i, f)
-        if (LLVMGetInstructionOpcode(i) == LLVMLoad)
-            LLVMSetMetadata(i, kind, empty);
+    if (LLVMGetInstructionOpcode(i) == LLVMLoad)
+        LLVMSetMetadata(i, kind, empty);
 }
 
 static LLVMModuleRef
@@ -148,8 +156,8 @@ read_library(LLVMModuleRef m)
     LLVMSetTarget(lib, LLVMGetTarget(m));
     LLVMSetDataLayout(lib, LLVMGetDataLayoutStr(m));
     FOR_FUNCTIONS(f, lib)
-        if (!LLVMIsDeclaration(f) && reads_identity(name_of(f)))
-            mark_invariant(ctx, f);
+    if (!LLVMIsDeclaration(f) && reads_identity(name_of(f)))
+        mark_invariant(ctx, f);
     return lib;
 }
 
@@ -161,7 +169,8 @@ link_library(LLVMModuleRef m)
         return false;
     LLVMContextRef ctx = LLVMGetModuleContext(m);
     static const char probe[] = "probe-stack", inline_asm[] = "inline-asm";
-    FOR_FUNCTIONS(f, m) {
+    FOR_FUNCTIONS(f, m)
+    {
         if (LLVMIsDeclaration(f))
             continue;
         if (strcmp(name_of(f), KERNEL_SYMBOL))
@@ -179,9 +188,11 @@ static bool
 check_declarations(LLVMModuleRef m)
 {
     bool ok = true;
-    FOR_FUNCTIONS(f, m) {
+    FOR_FUNCTIONS(f, m)
+    {
         const char *name = name_of(f);
-        if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f) || starts(name, "llvm.") || runtime_symbol(name))
+        if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f) || starts(name, "llvm.") ||
+            runtime_symbol(name))
             continue;
         LOG(LOG_UNSUPPORTED, "%s is not supported by the CPU backend", name);
         ok = false;
@@ -189,7 +200,8 @@ check_declarations(LLVMModuleRef m)
     return ok;
 }
 
-// ---- variables ------------------------------------------------------------------------------------------------------
+// ---- variables
+// ------------------------------------------------------------------------------------------------------
 static uint32_t
 align_up(uint32_t n, uint32_t to)
 {
@@ -197,7 +209,8 @@ align_up(uint32_t n, uint32_t to)
 }
 
 static uint64_t
-type_size(LLVMTypeRef t) // shared variables are [N x i8], or arrays of plain types in hand-written IR
+type_size(
+    LLVMTypeRef t) // shared variables are [N x i8], or arrays of plain types in hand-written IR
 {
     switch (LLVMGetTypeKind(t)) {
     case LLVMArrayTypeKind:
@@ -235,7 +248,8 @@ lay_out_shared(LLVMModuleRef m, struct shared_layout *out)
 {
     uint64_t at = 0;
     uint32_t dynamic_align = DYNAMIC_ALIGN;
-    FOR_GLOBALS(g, m) {
+    FOR_GLOBALS(g, m)
+    {
         if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) != SHARED_SPACE)
             continue;
         uint64_t size = type_size(LLVMGlobalGetValueType(g));
@@ -255,15 +269,16 @@ lay_out_shared(LLVMModuleRef m, struct shared_layout *out)
     out->bytes = (uint32_t)at;
     out->dynamic_offset = align_up((uint32_t)at, dynamic_align);
     FOR_GLOBALS(g, m)
-        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == SHARED_SPACE)
-            replace_by_offset(g, out->dynamic_offset);
+    if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == SHARED_SPACE)
+        replace_by_offset(g, out->dynamic_offset);
     return true;
 }
 
 static void
 name_variables(LLVMModuleRef m)
 {
-    FOR_GLOBALS(g, m) {
+    FOR_GLOBALS(g, m)
+    {
         if (!LLVMIsDeclaration(g) || starts(name_of(g), "llvm."))
             continue;
         size_t n = strlen(name_of(g)) + sizeof VARIABLE_PREFIX;
@@ -286,12 +301,14 @@ lower(LLVMModuleRef m, const char *kernel, struct shared_layout *shared)
     return link_library(m) && check_declarations(m);
 }
 
-// ---- facts ------------------------------------------------------------------------------------------------------------
+// ---- facts
+// ------------------------------------------------------------------------------------------------------------
 static void
 scan_function(LLVMModuleRef m, LLVMValueRef f, struct kernel_facts *facts)
 {
     LLVMTargetDataRef data = LLVMGetModuleDataLayout(m);
-    FOR_INSTRUCTIONS(i, f) {
+    FOR_INSTRUCTIONS(i, f)
+    {
         LLVMOpcode op = LLVMGetInstructionOpcode(i);
         if (op == LLVMAlloca) {
             LLVMValueRef count = LLVMGetOperand(i, 0);
@@ -301,7 +318,8 @@ scan_function(LLVMModuleRef m, LLVMValueRef f, struct kernel_facts *facts)
             else
                 facts->recursive = 1;
         }
-        if (op == LLVMCall && !LLVMIsAFunction(LLVMGetCalledValue(i)) && !LLVMIsAInlineAsm(LLVMGetCalledValue(i)))
+        if (op == LLVMCall && !LLVMIsAFunction(LLVMGetCalledValue(i)) &&
+            !LLVMIsAInlineAsm(LLVMGetCalledValue(i)))
             facts->recursive = 1;
     }
 }
@@ -336,8 +354,10 @@ has_cycle(struct visit *v, LLVMValueRef f)
     if (v->state[at] != UNSEEN)
         return v->state[at] == OPEN;
     v->state[at] = OPEN;
-    FOR_INSTRUCTIONS(i, f) {
-        LLVMValueRef callee = LLVMGetInstructionOpcode(i) == LLVMCall ? LLVMGetCalledValue(i) : NULL;
+    FOR_INSTRUCTIONS(i, f)
+    {
+        LLVMValueRef callee =
+            LLVMGetInstructionOpcode(i) == LLVMCall ? LLVMGetCalledValue(i) : NULL;
         if (callee && LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee) && has_cycle(v, callee))
             return true;
     }
@@ -364,9 +384,11 @@ add_constant(LLVMModuleRef m, const struct kernel_facts *facts)
 void
 lower_facts(LLVMModuleRef m, const struct shared_layout *shared)
 {
-    struct kernel_facts facts = {
-        .version = RT_VERSION, .static_shared = shared->bytes, .dynamic_offset = shared->dynamic_offset};
-    FOR_FUNCTIONS(f, m) {
+    struct kernel_facts facts = {.version = RT_VERSION,
+                                 .static_shared = shared->bytes,
+                                 .dynamic_offset = shared->dynamic_offset};
+    FOR_FUNCTIONS(f, m)
+    {
         if (!LLVMIsDeclaration(f))
             scan_function(m, f, &facts);
         else if (LLVMGetFirstUse(f) && runtime_symbol_suspends(name_of(f)))

@@ -12,7 +12,8 @@ struct shared_layout {
     uint32_t bytes, dynamic_offset;
 };
 
-// Renames the kernel to KERNEL_SYMBOL, lays out shared memory, links the device library in. False after logging what is refused.
+// Renames the kernel to KERNEL_SYMBOL, lays out shared memory, links the device library in. False
+// after logging what is refused.
 bool lower(LLVMModuleRef m, const char *kernel, struct shared_layout *shared);
 // Computes the facts and adds them as the constant FACTS_SYMBOL.
 void lower_facts(LLVMModuleRef m, const struct shared_layout *shared);

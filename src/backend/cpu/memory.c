@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Device memory. Large allocations are mappings of their own with inaccessible pages around them, so that a stray access faults; small
-// ones are cut from slabs by size class. The total is limited to what the device claims to have.
+// Device memory. Large allocations are mappings of their own with inaccessible pages around them,
+// so that a stray access faults; small ones are cut from slabs by size class. The total is limited
+// to what the device claims to have.
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 
@@ -11,17 +12,17 @@
 
 enum {
     ALIGN = 512,
-    SMALL = 64 << 10,   // up to this from slabs
+    SMALL = 64 << 10, // up to this from slabs
     SLAB = 2 << 20,
-    GAP = 64 << 10,     // inaccessible, before and after a large allocation
-    HUGE = 2 << 20,     // large pages from this size on
+    GAP = 64 << 10, // inaccessible, before and after a large allocation
+    HUGE = 2 << 20, // large pages from this size on
     CLASSES = 32
 };
 
 static struct {
     pthread_mutex_t lock;
     size_t total, used;
-    void *free[CLASSES];     // by size class; the first word of a free block is the next one
+    void *free[CLASSES]; // by size class; the first word of a free block is the next one
     char *slab_at, *slab_end;
 } mem = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -75,8 +76,10 @@ small_alloc(unsigned c)
         return p;
     }
     size_t bytes = class_bytes(c);
-    if ((size_t)(mem.slab_end - mem.slab_at) < bytes) { // the rest of the old slab, less than one block, is lost
-        char *slab = mmap(NULL, SLAB + 2 * GAP, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if ((size_t)(mem.slab_end - mem.slab_at) <
+        bytes) { // the rest of the old slab, less than one block, is lost
+        char *slab = mmap(NULL, SLAB + 2 * GAP, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (slab == MAP_FAILED)
             return NULL;
         if (mprotect(slab + GAP, SLAB, PROT_READ | PROT_WRITE)) {

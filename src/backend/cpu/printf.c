@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// printf and assert of kernels. A call's text is made in the worker's scratch memory and appended as a whole to the scope's buffer, which
-// goes to stdout at synchronisation, or earlier when it is full.
+// printf and assert of kernels. A call's text is made in the worker's scratch memory and appended
+// as a whole to the scope's buffer, which goes to stdout at synchronisation, or earlier when it is
+// full.
 //
-// Arguments lie packed in memory, each aligned to its size, promoted as C promotes them: 4 bytes for int and smaller, 8 for long, double
-// and pointers.
+// Arguments lie packed in memory, each aligned to its size, promoted as C promotes them: 4 bytes
+// for int and smaller, 8 for long, double and pointers.
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 
@@ -18,7 +19,8 @@ struct printf_buffer {
     char text[];
 };
 
-// ---- the scope's buffer ------------------------------------------------------------------------------------------
+// ---- the scope's buffer
+// ------------------------------------------------------------------------------------------
 static struct printf_buffer *
 scope_buffer(struct backend_scope *s)
 {
@@ -89,7 +91,8 @@ printf_free(struct printf_buffer *p)
     free(p);
 }
 
-// ---- formatting -----------------------------------------------------------------------------------------------------
+// ---- formatting
+// -----------------------------------------------------------------------------------------------------
 struct out {
     struct worker *w;
     size_t n;
@@ -134,7 +137,7 @@ put_format(struct out *o, const char *fmt, ...)
 }
 
 struct spec {
-    char text[48];      // "%-08.3ll" as given, without the conversion
+    char text[48]; // "%-08.3ll" as given, without the conversion
     size_t n;
     int stars, star[2]; // * for width and precision
     bool wide;          // l, ll, j, z, t: 8 bytes
@@ -228,7 +231,14 @@ put_conversion(struct out *o, struct spec *s, const char **args)
         PUT_STARS(text ? text : "(null)");
         return true;
     }
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A': {
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A': {
         uint64_t bits = next_wide(args);
         double d;
         memcpy(&d, &bits, sizeof d);
@@ -276,7 +286,8 @@ rt_vprintf(struct thread *t, uint64_t fmt, uint64_t args)
     struct out o = {.w = w};
     if (!fmt || !p)
         return -1;
-    // The C library's code reads the program's strings; a fault in here abandons the block. No lock is held.
+    // The C library's code reads the program's strings; a fault in here abandons the block. No lock
+    // is held.
     w->user_access = true;
     int n = format(&o, (const char *)(uintptr_t)fmt, (const char *)(uintptr_t)args);
     w->user_access = false;
@@ -285,7 +296,8 @@ rt_vprintf(struct thread *t, uint64_t fmt, uint64_t args)
 }
 
 void
-rt_assertfail(struct thread *t, uint64_t message, uint64_t file, uint32_t line, uint64_t function, uint64_t charsize)
+rt_assertfail(struct thread *t, uint64_t message, uint64_t file, uint32_t line, uint64_t function,
+              uint64_t charsize)
 {
     struct cta *c = thread_cta(t);
     struct out o = {.w = c->worker};

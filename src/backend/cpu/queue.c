@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Queues: commands in order. A queue with work is run by an executor, a thread from a set that grows with need, so that every queue
-// that can go on does, whatever others do. A queue that waits for a signal has no executor until the signal is done.
+// Queues: commands in order. A queue with work is run by an executor, a thread from a set that
+// grows with need, so that every queue that can go on does, whatever others do. A queue that waits
+// for a signal has no executor until the signal is done.
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 
@@ -17,11 +18,11 @@ enum queue_state {
 
 struct backend_queue {
     struct backend_scope *scope;
-    pthread_mutex_t lock;        // guards the list and the state
+    pthread_mutex_t lock; // guards the list and the state
     struct command *head, *tail;
     enum queue_state state;
-    bool freed;                  // goes when it becomes idle
-    atomic_bool pending;         // head is not NULL: lets the executor look without the lock
+    bool freed;                       // goes when it becomes idle
+    atomic_bool pending;              // head is not NULL: lets the executor look without the lock
     struct backend_queue *ready_next; // under executors.lock
 };
 
@@ -72,7 +73,8 @@ make_ready(struct backend_queue *q)
     pthread_mutex_unlock(&executors.lock);
 }
 
-// ---- commands ---------------------------------------------------------------------------------------------------
+// ---- commands
+// ---------------------------------------------------------------------------------------------------
 static bool
 value_holds(const struct command *c)
 {
@@ -166,7 +168,8 @@ run_command(struct worker *w, struct backend_scope *s, struct command *c)
         scope_fail(s, error);
 }
 
-// ---- running a queue ------------------------------------------------------------------------------------------------
+// ---- running a queue
+// ------------------------------------------------------------------------------------------------
 static void
 queue_destroy(struct backend_queue *q)
 {
@@ -190,7 +193,8 @@ resume(void *queue)
     make_ready(q);
 }
 
-// A program that launches and waits in turn comes back soon: look for its next command a little longer than that takes.
+// A program that launches and waits in turn comes back soon: look for its next command a little
+// longer than that takes.
 static void
 linger(struct backend_queue *q)
 {
@@ -213,7 +217,8 @@ first_command(struct backend_queue *q)
         return NULL;
     }
     if (c->kind == CMD_WAIT && !signal_done(c->signal)) {
-        struct signal *s = c->signal; // the command stays first and keeps its reference until the signal is done
+        struct signal *s =
+            c->signal; // the command stays first and keeps its reference until the signal is done
         q->state = PARKED;
         pthread_mutex_unlock(&q->lock);
         signal_then(s, resume, q); // from here on another executor may have the queue
@@ -241,7 +246,8 @@ run_queue(struct worker *w, struct backend_queue *q)
     struct command *c;
     bool multi = workers_configured() > 1;
     while ((c = first_command(q))) {
-        bool early = c->kind == CMD_SIGNAL; // whoever sees the signal done must find it gone from the queue
+        bool early =
+            c->kind == CMD_SIGNAL; // whoever sees the signal done must find it gone from the queue
         if (early)
             remove_first(q);
         run_command(w, q->scope, c);
@@ -300,7 +306,8 @@ executor_thread(void *unused)
     return NULL;
 }
 
-// ---- slots of the backend --------------------------------------------------------------------------------------------
+// ---- slots of the backend
+// --------------------------------------------------------------------------------------------
 struct backend_queue *
 cpu_queue_new(struct backend_scope *s, int priority)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Says in the log why a block failed: which thread, at which PTX line, and what happened or what everyone waits for.
+// Says in the log why a block failed: which thread, at which PTX line, and what happened or what
+// everyone waits for.
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/load.h"
 #include "base/log.h"
@@ -37,7 +38,8 @@ thread_at(struct cta *c, uint64_t sp)
 }
 
 static int
-report_memory_fault(const struct cta *c, const struct thread *t, const struct fault *f, const char *where)
+report_memory_fault(const struct cta *c, const struct thread *t, const struct fault *f,
+                    const char *where)
 {
     enum { GENERAL_PROTECTION = 13 };
     if (t && stack_guard_hit(t->fiber, (const void *)f->addr)) {
@@ -47,15 +49,17 @@ report_memory_fault(const struct cta *c, const struct thread *t, const struct fa
     }
     uint64_t off = f->addr - (uint64_t)c->b.shared;
     if (f->address_known && off < (uint64_t)4 << 30)
-        log_error("%s: illegal address: %s of shared memory at offset %" PRIu64 ", the block has %u bytes",
+        log_error("%s: illegal address: %s of shared memory at offset %" PRIu64
+                  ", the block has %u bytes",
                   where, f->write ? "write" : "read", off, c->launch->g.total_shared);
     else if (f->address_known)
-        log_error("%s: illegal address: %s at 0x%" PRIx64, where, f->write ? "write" : "read", f->addr);
+        log_error("%s: illegal address: %s at 0x%" PRIx64, where, f->write ? "write" : "read",
+                  f->addr);
     else if (f->trap == GENERAL_PROTECTION)
         log_error("%s: illegal address: not canonical, or misaligned for a vector access", where);
     else
-        log_error("%s: illegal address 0x%" PRIx64 " (signal %d, code %d)", where, f->addr, f->signo,
-                  f->code);
+        log_error("%s: illegal address 0x%" PRIx64 " (signal %d, code %d)", where, f->addr,
+                  f->signo, f->code);
     return f->signo == SIGBUS && f->code == BUS_ADRALN ? BE_MISALIGNED : BE_ILLEGAL_ADDRESS;
 }
 
@@ -107,8 +111,8 @@ report_deadlock(struct cta *c)
     for (int i = 0; i < RT_BARRIERS; i++) {
         const struct barrier *b = &c->barrier[i];
         if (b->waiting.head)
-            log_error("  barrier %d: %u threads wait, %u arrived of %u", i, count_threads(&b->waiting),
-                      b->arrived, b->count ? b->count : c->live);
+            log_error("  barrier %d: %u threads wait, %u arrived of %u", i,
+                      count_threads(&b->waiting), b->arrived, b->count ? b->count : c->live);
     }
     for (uint32_t i = 0; i < c->launch->g.warps; i++)
         report_warp(&c->warp[i]);

@@ -1,30 +1,58 @@
 // SPDX-License-Identifier: MIT
-// What generated code and the runtime share: the execution context `%pw` is a struct thread *. Read by the device library
-// (devlib/cpu_rt.c, compiled to bitcode) and by the runtime, so that there is one definition of every offset.
+// What generated code and the runtime share: the execution context `%pw` is a struct thread *. Read
+// by the device library (devlib/cpu_rt.c, compiled to bitcode) and by the runtime, so that there is
+// one definition of every offset.
 #ifndef CPU_RT_H
 #define CPU_RT_H
 
 #include <stdint.h>
 
-// Changes when a layout or the meaning of an rt_ function changes: objects in the cache were compiled against it.
+// Changes when a layout or the meaning of an rt_ function changes: objects in the cache were
+// compiled against it.
 #define RT_VERSION 2
 
-enum { RT_WARP = 32, RT_MAX_THREADS = 1024, RT_MAX_WARPS = RT_MAX_THREADS / RT_WARP, RT_BARRIERS = 16 };
+enum {
+    RT_WARP = 32,
+    RT_MAX_THREADS = 1024,
+    RT_MAX_WARPS = RT_MAX_THREADS / RT_WARP,
+    RT_BARRIERS = 16
+};
 
 struct fiber;
 struct block;
 struct warp;
 struct grid;
 
-// What the lanes of a warp meet for. Lanes meet if the class (bits 8..) agrees; the low bits tell what each wants of it.
+// What the lanes of a warp meet for. Lanes meet if the class (bits 8..) agrees; the low bits tell
+// what each wants of it.
 enum rt_op {
     RT_SYNC = 0x000,
-    RT_SHFL_UP = 0x100, RT_SHFL_DOWN, RT_SHFL_BFLY, RT_SHFL_IDX,
-    RT_VOTE_ALL = 0x200, RT_VOTE_ANY, RT_VOTE_UNI, RT_VOTE_BALLOT,
-    RT_MATCH_ANY = 0x300, RT_MATCH_ALL,
-    RT_REDUX_ADD = 0x400, RT_REDUX_AND, RT_REDUX_OR, RT_REDUX_XOR, RT_REDUX_MIN, RT_REDUX_MAX, RT_REDUX_UMIN, RT_REDUX_UMAX,
-    RT_REDUX_FMIN, RT_REDUX_FMAX, RT_REDUX_FMIN_ABS, RT_REDUX_FMAX_ABS, RT_REDUX_FMIN_NAN, RT_REDUX_FMAX_NAN,
-    RT_REDUX_FMIN_ABS_NAN, RT_REDUX_FMAX_ABS_NAN,
+    RT_SHFL_UP = 0x100,
+    RT_SHFL_DOWN,
+    RT_SHFL_BFLY,
+    RT_SHFL_IDX,
+    RT_VOTE_ALL = 0x200,
+    RT_VOTE_ANY,
+    RT_VOTE_UNI,
+    RT_VOTE_BALLOT,
+    RT_MATCH_ANY = 0x300,
+    RT_MATCH_ALL,
+    RT_REDUX_ADD = 0x400,
+    RT_REDUX_AND,
+    RT_REDUX_OR,
+    RT_REDUX_XOR,
+    RT_REDUX_MIN,
+    RT_REDUX_MAX,
+    RT_REDUX_UMIN,
+    RT_REDUX_UMAX,
+    RT_REDUX_FMIN,
+    RT_REDUX_FMAX,
+    RT_REDUX_FMIN_ABS,
+    RT_REDUX_FMAX_ABS,
+    RT_REDUX_FMIN_NAN,
+    RT_REDUX_FMAX_NAN,
+    RT_REDUX_FMIN_ABS_NAN,
+    RT_REDUX_FMAX_ABS_NAN,
     RT_ELECT = 0x500,
     RT_ACTIVEMASK = 0x600
 };
@@ -36,16 +64,16 @@ enum rt_stop { RT_TRAP, RT_BRKPT, RT_BAD_CALL };
 struct thread {
     // Fixed while the thread lives: read by generated code.
     uint32_t tid[3];
-    uint32_t index;              // within the block
+    uint32_t index; // within the block
     uint32_t lane;
-    int32_t spin;                // calls of pw.spin left before the thread gives way
+    int32_t spin; // calls of pw.spin left before the thread gives way
     struct block *block;
     struct warp *warp;
-    struct fiber *fiber;         // its stack; NULL before the start and after the end
+    struct fiber *fiber; // its stack; NULL before the start and after the end
     // Of a suspended thread: what it waits for and what it gets.
-    struct thread *next;         // in the one list that holds it
-    void *base;                  // where rt_exit continues: the frame that called the kernel
-    uint32_t wait;               // enum wait (block.h)
+    struct thread *next; // in the one list that holds it
+    void *base;          // where rt_exit continues: the frame that called the kernel
+    uint32_t wait;       // enum wait (block.h)
     uint32_t op, mask, site;
     uint32_t b, c;
     uint64_t value, result;
@@ -54,20 +82,20 @@ struct thread {
 struct warp {
     struct block *block;
     uint32_t index;
-    uint32_t present;            // lanes that the block has
+    uint32_t present; // lanes that the block has
     uint32_t exited;
-    uint32_t running;            // number of lanes that are not suspended (those not yet started count)
-    uint32_t active;             // lanes that wait until `running` is 0, to learn who is there
+    uint32_t running; // number of lanes that are not suspended (those not yet started count)
+    uint32_t active;  // lanes that wait until `running` is 0, to learn who is there
     uint32_t ngroups;
     struct {
         uint32_t class_, mask, arrived;
-    } group[RT_WARP];            // meetings under way; a lane waits in at most one
+    } group[RT_WARP]; // meetings under way; a lane waits in at most one
 };
 
 // One launch. Fixed while it runs, but for what schedule.c keeps behind it.
 struct grid {
     uint32_t grid[3], block[3], cluster[3];
-    uint32_t threads;            // per block
+    uint32_t threads; // per block
     uint32_t warps;
     uint32_t static_shared, dynamic_shared, total_shared; // bytes; total: dynamic offset + dynamic
     uint32_t multiprocessors;
@@ -75,8 +103,9 @@ struct grid {
     uint64_t blocks;
     void *params;
     uint64_t param_size;
-    // What NVIDIA's driver keeps behind %envreg1 (high word) and %envreg2 (low word) of a cooperative launch: the workspace's size in bytes
-    // and the barrier that cooperative_groups' grid.sync() counts in.
+    // What NVIDIA's driver keeps behind %envreg1 (high word) and %envreg2 (low word) of a
+    // cooperative launch: the workspace's size in bytes and the barrier that cooperative_groups'
+    // grid.sync() counts in.
     uint32_t workspace[2];
     uint32_t cooperative;
 };
@@ -84,25 +113,28 @@ struct grid {
 struct block {
     uint32_t ctaid[3];
     uint32_t smid;
-    char *shared;                // the block's window
+    char *shared; // the block's window
     struct grid *grid;
 };
 
-// ---- called by generated code --------------------------------------------------------------------------------
+// ---- called by generated code
+// --------------------------------------------------------------------------------
 void rt_barrier(struct thread *t, uint32_t id, uint32_t count);
 uint32_t rt_barrier_red(struct thread *t, uint32_t id, uint32_t count, uint32_t red, uint32_t pred);
 void rt_barrier_arrive(struct thread *t, uint32_t id, uint32_t count);
-uint64_t rt_warp(struct thread *t, uint32_t op, uint64_t value, uint32_t b, uint32_t c, uint32_t mask);
-uint64_t rt_warp_active(struct thread *t, uint32_t op, uint64_t value, uint32_t b, uint32_t c, uint32_t site);
+uint64_t rt_warp(struct thread *t, uint32_t op, uint64_t value, uint32_t b, uint32_t c,
+                 uint32_t mask);
+uint64_t rt_warp_active(struct thread *t, uint32_t op, uint64_t value, uint32_t b, uint32_t c,
+                        uint32_t site);
 void rt_spin(struct thread *t);
 uint64_t rt_malloc(struct thread *t, uint64_t size);
 void rt_free(struct thread *t, uint64_t addr);
 int32_t rt_vprintf(struct thread *t, uint64_t fmt, uint64_t args);
-void rt_assertfail(struct thread *t, uint64_t message, uint64_t file, uint32_t line, uint64_t function, uint64_t charsize)
-    __attribute__((noreturn));
+void rt_assertfail(struct thread *t, uint64_t message, uint64_t file, uint32_t line,
+                   uint64_t function, uint64_t charsize) __attribute__((noreturn));
 void rt_stop(struct thread *t, uint32_t why) __attribute__((noreturn));
 void rt_exit(struct thread *t) __attribute__((noreturn));
-uint64_t rt_clock(void); // nanoseconds, monotonic
+uint64_t rt_clock(void);       // nanoseconds, monotonic
 uint64_t rt_globaltimer(void); // nanoseconds of wall clock
 
 #endif

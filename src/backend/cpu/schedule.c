@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Dispatch of launches: blocks are taken in launch order by the thread that runs the queue and by the pool's threads. A worker whose
-// blocks all spin starts further ones, so that blocks may wait for each other.
+// Dispatch of launches: blocks are taken in launch order by the thread that runs the queue and by
+// the pool's threads. A worker whose blocks all spin starts further ones, so that blocks may wait
+// for each other.
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 
@@ -12,7 +13,7 @@
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work, released, ended;
-    struct launch *list;         // launches that pool threads may help with, oldest first
+    struct launch *list; // launches that pool threads may help with, oldest first
     unsigned threads;
     bool stop;
 } pool = {
@@ -25,7 +26,8 @@ static struct {
 static _Atomic uint64_t grid_ids;
 atomic_bool launches_stop;
 
-// ---- blocks of a launch -----------------------------------------------------------------------------------------
+// ---- blocks of a launch
+// -----------------------------------------------------------------------------------------
 static void
 blocks_ended(struct launch *l, uint64_t n)
 {
@@ -65,7 +67,8 @@ take(struct launch *l, uint64_t *first)
     return i >= l->g.blocks ? 0 : left < l->chunk ? left : l->chunk;
 }
 
-// ---- launches whose threads never wait -------------------------------------------------------------------------
+// ---- launches whose threads never wait
+// -------------------------------------------------------------------------
 static void
 run_items(struct launch *l)
 {
@@ -97,7 +100,8 @@ run_simple(struct worker *w, struct launch *l)
     block_put(c);
 }
 
-// ---- resident blocks -----------------------------------------------------------------------------------------------
+// ---- resident blocks
+// -----------------------------------------------------------------------------------------------
 static void
 hold(struct launch *l, bool counted)
 {
@@ -234,8 +238,9 @@ wait_while_spinning(unsigned times)
     nanosleep(&t, NULL);
 }
 
-// Works until the launch has no more blocks to start and none is resident here. `pooled`: a pool thread, which also helps other launches
-// while its blocks spin, and holds `l` only until its last block has been started.
+// Works until the launch has no more blocks to start and none is resident here. `pooled`: a pool
+// thread, which also helps other launches while its blocks spin, and holds `l` only until its last
+// block has been started.
 static void
 run_blocks(struct worker *w, struct launch *l, bool pooled)
 {
@@ -258,7 +263,8 @@ run_blocks(struct worker *w, struct launch *l, bool pooled)
         release(l, true);
 }
 
-// ---- the pool ------------------------------------------------------------------------------------------------------
+// ---- the pool
+// ------------------------------------------------------------------------------------------------------
 static void
 help(struct worker *w, struct launch *l)
 {
@@ -297,7 +303,8 @@ pool_thread(void *unused)
     return NULL;
 }
 
-// One thread fewer than workers: the thread that runs the queue is the other. Under the pool's lock.
+// One thread fewer than workers: the thread that runs the queue is the other. Under the pool's
+// lock.
 static void
 start_threads(void)
 {
@@ -382,11 +389,13 @@ pool_for(unsigned n, void (*fn)(void *user, unsigned i), void *user)
         execute(NULL, &l);
 }
 
-// ---- launches --------------------------------------------------------------------------------------------------------
+// ---- launches
+// --------------------------------------------------------------------------------------------------------
 static uint32_t
 stack_for(const struct backend_scope *s, const struct kernel_facts *f)
 {
-    // Frames hold more than the allocas: spills, saved registers, what runtime functions need (printf is the deepest).
+    // Frames hold more than the allocas: spills, saved registers, what runtime functions need
+    // (printf is the deepest).
     size_t limit = atomic_load(&s->stack_limit);
     size_t need = (64 << 10) + (size_t)f->local_bytes * 2 + limit;
     if (f->recursive)
@@ -400,13 +409,14 @@ chunk_for(const struct launch *l)
     enum { THREADS = 4096 }; // worth one visit to the shared counter
     if (!l->simple)
         return 1;
-    uint64_t share = l->g.blocks / ((uint64_t)workers_configured() * 4), most = THREADS / l->g.threads;
+    uint64_t share = l->g.blocks / ((uint64_t)workers_configured() * 4),
+             most = THREADS / l->g.threads;
     uint64_t n = share < most ? share : most;
     return n ? (uint32_t)n : 1;
 }
 
-// As many as the device's occupancy promises; more where blocks are small, for programs in which blocks wait for later ones. Bounded, since
-// each takes stacks and a window of address space.
+// As many as the device's occupancy promises; more where blocks are small, for programs in which
+// blocks wait for later ones. Bounded, since each takes stacks and a window of address space.
 static uint32_t
 resident_for(const struct launch *l, bool cooperative)
 {
@@ -431,9 +441,11 @@ prepare(struct launch *l, struct backend_scope *s, const struct command *c)
         shared = f->static_shared;
     l->name = c->launch.name ? c->launch.name : c->launch.kernel->name;
     l->stack_class = stack_for(s, f);
-    if (!threads || threads > RT_MAX_THREADS || !g->blocks || shared > CPU_MAX_SHARED_SM || !l->stack_class) {
-        log_error("%s: cannot run %llu blocks of %llu threads with %llu bytes of shared memory", l->name,
-                  (unsigned long long)g->blocks, (unsigned long long)threads, (unsigned long long)shared);
+    if (!threads || threads > RT_MAX_THREADS || !g->blocks || shared > CPU_MAX_SHARED_SM ||
+        !l->stack_class) {
+        log_error("%s: cannot run %llu blocks of %llu threads with %llu bytes of shared memory",
+                  l->name, (unsigned long long)g->blocks, (unsigned long long)threads,
+                  (unsigned long long)shared);
         return false;
     }
     g->threads = (uint32_t)threads;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pools of stacks. Stacks are mapped in slabs, made when first needed and kept until the worker ends. The lowest page of each is a
-// guard: installed by MADV_GUARD_INSTALL where the kernel has it (no extra mapping), else by mprotect for a bounded number of stacks.
+// Pools of stacks. Stacks are mapped in slabs, made when first needed and kept until the worker
+// ends. The lowest page of each is a guard: installed by MADV_GUARD_INSTALL where the kernel has it
+// (no extra mapping), else by mprotect for a bounded number of stacks.
 #include "backend/cpu/fiber.h"
 
 #include <stdatomic.h>
@@ -14,7 +15,7 @@
 
 enum {
     GUARD = 4096,
-    GUARD_INSTALL = 102,  // MADV_GUARD_INSTALL, Linux 6.13
+    GUARD_INSTALL = 102, // MADV_GUARD_INSTALL, Linux 6.13
     SLAB_STACKS = 32,
     MAX_MPROTECTED = 16384 // each costs two mappings; the system's usual limit is 65530
 };
@@ -56,7 +57,8 @@ stack_class(size_t bytes)
 static bool
 add_slab(struct stack_pool *p, uint32_t class_)
 {
-    // The guard page makes the distance odd in pages: with a power of two all stacks' tops would share a few TLB sets.
+    // The guard page makes the distance odd in pages: with a power of two all stacks' tops would
+    // share a few TLB sets.
     size_t each = ((size_t)1 << class_) + GUARD;
     unsigned n = class_ > 24 ? 1 : SLAB_STACKS;
     struct stack_slab *s = calloc(1, sizeof *s + n * sizeof s->fiber[0]);

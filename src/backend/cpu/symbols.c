@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What generated code may call: the runtime's own functions, and the library functions that code generation falls back on.
+// What generated code may call: the runtime's own functions, and the library functions that code
+// generation falls back on.
 #include "backend/cpu/load.h"
 
 #include <math.h>
@@ -19,7 +20,8 @@ SUPPORT(__ashlti3);
 SUPPORT(__lshrti3);
 SUPPORT(__ashrti3);
 
-// Rounds a float to bfloat16, to nearest even; code generation wants it in the low half of a vector register.
+// Rounds a float to bfloat16, to nearest even; code generation wants it in the low half of a vector
+// register.
 static float
 truncate_to_bf16(float f)
 {
@@ -51,26 +53,83 @@ struct entry {
     bool suspends;
 };
 
+// clang-format off
 #define RUNTIME(f) {#f, (void *)(f), false}
 #define SUSPENDS(f) {#f, (void *)(f), true}
+// clang-format on
 
 static const struct entry table[] = {
-    SUSPENDS(rt_barrier), SUSPENDS(rt_barrier_red), SUSPENDS(rt_barrier_arrive), SUSPENDS(rt_warp),
-    SUSPENDS(rt_warp_active), SUSPENDS(rt_spin),
-    RUNTIME(rt_malloc), RUNTIME(rt_free), RUNTIME(rt_vprintf), RUNTIME(rt_assertfail),
-    RUNTIME(rt_stop), RUNTIME(rt_exit), RUNTIME(rt_clock), RUNTIME(rt_globaltimer),
-    RUNTIME(memcpy), RUNTIME(memmove), RUNTIME(memset), RUNTIME(memcmp),
-    RUNTIME(fma), RUNTIME(fmaf), RUNTIME(fmod), RUNTIME(fmodf), RUNTIME(floor), RUNTIME(floorf),
-    RUNTIME(ceil), RUNTIME(ceilf), RUNTIME(trunc), RUNTIME(truncf), RUNTIME(rint), RUNTIME(rintf),
-    RUNTIME(nearbyint), RUNTIME(nearbyintf), RUNTIME(round), RUNTIME(roundf), RUNTIME(roundeven),
-    RUNTIME(roundevenf), RUNTIME(sqrt), RUNTIME(sqrtf), RUNTIME(fmin), RUNTIME(fminf), RUNTIME(fmax),
-    RUNTIME(fmaxf), RUNTIME(sin), RUNTIME(sinf), RUNTIME(cos), RUNTIME(cosf), RUNTIME(exp),
-    RUNTIME(expf), RUNTIME(exp2), RUNTIME(exp2f), RUNTIME(log), RUNTIME(logf), RUNTIME(log2),
-    RUNTIME(log2f), RUNTIME(pow), RUNTIME(powf), RUNTIME(tanh), RUNTIME(tanhf), RUNTIME(ldexp),
+    SUSPENDS(rt_barrier),
+    SUSPENDS(rt_barrier_red),
+    SUSPENDS(rt_barrier_arrive),
+    SUSPENDS(rt_warp),
+    SUSPENDS(rt_warp_active),
+    SUSPENDS(rt_spin),
+    RUNTIME(rt_malloc),
+    RUNTIME(rt_free),
+    RUNTIME(rt_vprintf),
+    RUNTIME(rt_assertfail),
+    RUNTIME(rt_stop),
+    RUNTIME(rt_exit),
+    RUNTIME(rt_clock),
+    RUNTIME(rt_globaltimer),
+    RUNTIME(memcpy),
+    RUNTIME(memmove),
+    RUNTIME(memset),
+    RUNTIME(memcmp),
+    RUNTIME(fma),
+    RUNTIME(fmaf),
+    RUNTIME(fmod),
+    RUNTIME(fmodf),
+    RUNTIME(floor),
+    RUNTIME(floorf),
+    RUNTIME(ceil),
+    RUNTIME(ceilf),
+    RUNTIME(trunc),
+    RUNTIME(truncf),
+    RUNTIME(rint),
+    RUNTIME(rintf),
+    RUNTIME(nearbyint),
+    RUNTIME(nearbyintf),
+    RUNTIME(round),
+    RUNTIME(roundf),
+    RUNTIME(roundeven),
+    RUNTIME(roundevenf),
+    RUNTIME(sqrt),
+    RUNTIME(sqrtf),
+    RUNTIME(fmin),
+    RUNTIME(fminf),
+    RUNTIME(fmax),
+    RUNTIME(fmaxf),
+    RUNTIME(sin),
+    RUNTIME(sinf),
+    RUNTIME(cos),
+    RUNTIME(cosf),
+    RUNTIME(exp),
+    RUNTIME(expf),
+    RUNTIME(exp2),
+    RUNTIME(exp2f),
+    RUNTIME(log),
+    RUNTIME(logf),
+    RUNTIME(log2),
+    RUNTIME(log2f),
+    RUNTIME(pow),
+    RUNTIME(powf),
+    RUNTIME(tanh),
+    RUNTIME(tanhf),
+    RUNTIME(ldexp),
     RUNTIME(ldexpf),
-    RUNTIME(__extendhfsf2), RUNTIME(__truncsfhf2), RUNTIME(__truncdfhf2), RUNTIME(__udivti3),
-    RUNTIME(__divti3), RUNTIME(__umodti3), RUNTIME(__modti3), RUNTIME(__multi3), RUNTIME(__ashlti3),
-    RUNTIME(__lshrti3), RUNTIME(__ashrti3),
+    RUNTIME(__extendhfsf2),
+    RUNTIME(__truncsfhf2),
+    RUNTIME(__truncdfhf2),
+    RUNTIME(__udivti3),
+    RUNTIME(__divti3),
+    RUNTIME(__umodti3),
+    RUNTIME(__modti3),
+    RUNTIME(__multi3),
+    RUNTIME(__ashlti3),
+    RUNTIME(__lshrti3),
+    RUNTIME(__ashrti3),
     {"__truncsfbf2", (void *)truncate_to_bf16, false},
     {"__truncdfbf2", (void *)truncate_double_to_bf16, false},
 };

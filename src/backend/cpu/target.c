@@ -107,9 +107,10 @@ target_hash(void)
 LLVMTargetMachineRef
 target_machine_new(int optimize)
 {
-    static const LLVMCodeGenOptLevel level[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
+    static const LLVMCodeGenOptLevel level[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess,
+                                                LLVMCodeGenLevelDefault,
                                                 LLVMCodeGenLevelAggressive};
     int i = optimize < 0 ? 0 : optimize > 3 ? 3 : optimize;
-    return LLVMCreateTargetMachine(host.target, host.triple, host.cpu, host.features, level[i], LLVMRelocPIC,
-                                   LLVMCodeModelSmall);
+    return LLVMCreateTargetMachine(host.target, host.triple, host.cpu, host.features, level[i],
+                                   LLVMRelocPIC, LLVMCodeModelSmall);
 }

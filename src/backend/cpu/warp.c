@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Operations of a warp. Lanes that name the same members and the same class of operation meet: the last one to arrive computes every
-// lane's result and wakes the others. Lanes that have ended are not waited for. Meetings of disjoint members are independent.
-// The forms without members wait until no lane of the warp can run; then the lanes waiting at one site are its active lanes.
+// Operations of a warp. Lanes that name the same members and the same class of operation meet: the
+// last one to arrive computes every lane's result and wakes the others. Lanes that have ended are
+// not waited for. Meetings of disjoint members are independent. The forms without members wait
+// until no lane of the warp can run; then the lanes waiting at one site are its active lanes.
 #include "backend/cpu/cpu.h"
 
 #include <math.h>
 #include <string.h>
 
 #define FOR_LANES(i, set)                                                                          \
-    for (uint32_t left_ = (set), i; left_ && (i = (uint32_t)__builtin_ctz(left_), 1); left_ &= left_ - 1)
+    for (uint32_t left_ = (set), i; left_ && (i = (uint32_t)__builtin_ctz(left_), 1);              \
+         left_ &= left_ - 1)
 
 static inline struct thread *
 lane(const struct warp *w, uint32_t i)
@@ -22,7 +24,8 @@ packed(uint32_t value, bool pred)
     return value | (uint64_t)pred << 32;
 }
 
-// ---- results -------------------------------------------------------------------------------------------------
+// ---- results
+// -------------------------------------------------------------------------------------------------
 static uint64_t
 shuffled(const struct warp *w, const struct thread *t, uint32_t set)
 {
@@ -58,7 +61,7 @@ vote(struct warp *w, uint32_t set)
 {
     uint32_t ballot = 0;
     FOR_LANES(i, set)
-        ballot |= (uint32_t)(lane(w, i)->value != 0) << i;
+    ballot |= (uint32_t)(lane(w, i)->value != 0) << i;
     uint32_t result[] = {
         [RT_VOTE_ALL & 0xff] = ballot == set,
         [RT_VOTE_ANY & 0xff] = ballot != 0,
@@ -66,7 +69,7 @@ vote(struct warp *w, uint32_t set)
         [RT_VOTE_BALLOT & 0xff] = ballot,
     };
     FOR_LANES(i, set)
-        lane(w, i)->result = result[lane(w, i)->op & 0xff];
+    lane(w, i)->result = result[lane(w, i)->op & 0xff];
 }
 
 static void
@@ -76,9 +79,10 @@ match(struct warp *w, uint32_t set)
         uint64_t v = lane(w, (uint32_t)__builtin_ctz(todo))->value;
         uint32_t same = 0;
         FOR_LANES(i, todo)
-            same |= (uint32_t)(lane(w, i)->value == v) << i;
+        same |= (uint32_t)(lane(w, i)->value == v) << i;
         bool all = same == set;
-        FOR_LANES(i, same) {
+        FOR_LANES(i, same)
+        {
             struct thread *t = lane(w, i);
             t->result = t->op == RT_MATCH_ANY ? same : packed(all ? set : 0, all);
         }
@@ -146,9 +150,9 @@ redux(struct warp *w, uint32_t set)
     if (op >= RT_REDUX_FMIN) // a single NaN must come out canonical too
         r = reduce(op, r, r);
     FOR_LANES(i, set & (set - 1))
-        r = reduce(op, r, (uint32_t)lane(w, i)->value & magnitude);
+    r = reduce(op, r, (uint32_t)lane(w, i)->value & magnitude);
     FOR_LANES(i, set)
-        lane(w, i)->result = r;
+    lane(w, i)->result = r;
 }
 
 // Computes the results of the lanes in `set`, which all wait for an operation of one class.
@@ -158,7 +162,7 @@ compute(struct warp *w, uint32_t class_, uint32_t set)
     switch (class_) {
     case RT_SHFL_UP >> 8:
         FOR_LANES(i, set)
-            lane(w, i)->result = shuffled(w, lane(w, i), set);
+        lane(w, i)->result = shuffled(w, lane(w, i), set);
         break;
     case RT_VOTE_ALL >> 8:
         vote(w, set);
@@ -172,17 +176,18 @@ compute(struct warp *w, uint32_t class_, uint32_t set)
     case RT_ELECT >> 8: {
         uint32_t leader = (uint32_t)__builtin_ctz(set);
         FOR_LANES(i, set)
-            lane(w, i)->result = packed(leader, i == leader);
+        lane(w, i)->result = packed(leader, i == leader);
         break;
     }
     case RT_ACTIVEMASK >> 8:
         FOR_LANES(i, set)
-            lane(w, i)->result = set;
+        lane(w, i)->result = set;
         break;
     }
 }
 
-// ---- meetings with members -------------------------------------------------------------------------------------
+// ---- meetings with members
+// -------------------------------------------------------------------------------------
 static void
 post(struct thread *t, uint32_t op, uint64_t value, uint32_t b, uint32_t c)
 {
@@ -214,7 +219,7 @@ rt_warp(struct thread *t, uint32_t op, uint64_t value, uint32_t b, uint32_t c, u
             w->group[g] = w->group[--w->ngroups];
         compute(w, class_, set);
         FOR_LANES(i, set & ~bit)
-            thread_wake(lane(w, i));
+        thread_wake(lane(w, i));
         return t->result;
     }
     if (g == w->ngroups) {
@@ -239,11 +244,12 @@ warp_lane_ended(struct warp *w)
         w->group[g] = w->group[--w->ngroups];
         compute(w, class_, set);
         FOR_LANES(i, set)
-            thread_wake(lane(w, i));
+        thread_wake(lane(w, i));
     }
 }
 
-// ---- active lanes -------------------------------------------------------------------------------------------------
+// ---- active lanes
+// -------------------------------------------------------------------------------------------------
 uint64_t
 rt_warp_active(struct thread *t, uint32_t op, uint64_t value, uint32_t b, uint32_t c, uint32_t site)
 {
@@ -263,10 +269,10 @@ warp_resolve_active(struct warp *w)
         const struct thread *first = lane(w, (uint32_t)__builtin_ctz(todo));
         uint32_t set = 0;
         FOR_LANES(i, todo)
-            set |= (uint32_t)(lane(w, i)->site == first->site && lane(w, i)->op == first->op) << i;
+        set |= (uint32_t)(lane(w, i)->site == first->site && lane(w, i)->op == first->op) << i;
         compute(w, first->op >> 8, set);
         FOR_LANES(i, set)
-            thread_wake(lane(w, i));
+        thread_wake(lane(w, i));
         todo &= ~set;
     }
 }
@@ -274,6 +280,7 @@ warp_resolve_active(struct warp *w)
 const char *
 warp_op_name(uint32_t op)
 {
-    static const char *const name[] = {"warp.sync", "shfl", "vote", "match", "redux", "elect", "activemask"};
+    static const char *const name[] = {"warp.sync", "shfl",  "vote",      "match",
+                                       "redux",     "elect", "activemask"};
     return op >> 8 < sizeof name / sizeof *name ? name[op >> 8] : "?";
 }

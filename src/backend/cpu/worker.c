@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Workers: what an OS thread needs to run blocks. And the futex, on which everything here sleeps that has no lock.
+// Workers: what an OS thread needs to run blocks. And the futex, on which everything here sleeps
+// that has no lock.
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 #include "base/options.h"
