@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages="gcc g++ libc6-dev make meson ninja-build pkg-config python3 clang-19 llvm-19-dev libclang-rt-19-dev libzstd-dev
-liblz4-dev libsqlite3-dev libxxhash-dev libdw-dev libelf-dev"
+liblz4-dev libsqlite3-dev libxxhash-dev"
 [ "$1" = build ] || packages="$packages python3-pip python3-venv"
 
 missing=

@@ -91,7 +91,7 @@ CUresult
 pw_cuDeviceTotalMem(unsigned *bytes, CUdevice dev)
 {
     NEED(bytes);
-    size_t n;
+    size_t n = 0;
     CUresult r = pw_cuDeviceTotalMem_v2(&n, dev);
     if (r == CUDA_SUCCESS)
         *bytes = n > UINT32_MAX ? UINT32_MAX : (unsigned)n;

@@ -61,6 +61,7 @@ check_register(struct check *c, const struct ptx_operand *o, enum ptx_type t, bo
         return FAIL(c, "operand %u: only predicates can be negated", c->number);
     if (any ? r->type != PTX_PRED || t == PTX_PRED : compatible(r->type, t))
         return true;
+    t = t == PTX_NONE ? (enum ptx_type)c->i->type[0] : t;
     return FAIL(c, "operand %u: register of type %s where %s is needed", c->number, ptx_type_name(r->type), ptx_type_name(t));
 }
 

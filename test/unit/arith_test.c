@@ -10,7 +10,7 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
-#include "test/check.h"
+#include "check.h"
 
 #include "devlib/devlib.h"
 #include "emit/emit.h"

@@ -3,7 +3,7 @@
 // long double.
 #include <fenv.h>
 
-#include "test/check.h"
+#include "check.h"
 
 #include "devlib/devlib.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "emit/emit.h"
-#include "test/check.h"
+#include "check.h"
 
 #define HEAD                 ".version 8.7\n.target sm_90\n.address_size 64\n"
 #define KERNEL(params, body) HEAD ".visible .entry k(" params ")\n{\n" body "\nret;\n}\n"

@@ -4,7 +4,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 
-#include "test/check.h"
+#include "check.h"
 
 #include "emit/emit.h"
 

@@ -378,7 +378,7 @@ variables(void)
     CHECK_STR(v[12]->reloc[0].sym->name, "later");
     CHECK_INT(*(uint16_t *)v[15]->init, 0x3c00);
     ptx_module_free(m);
-    CHECK_STR(refusal(HEAD ".global .u8 x[2] = {1,2,3};"), "4:26: too many initialisers for 'x'");
+    CHECK_STR(refusal(HEAD ".global .u8 x[2] = {1,2,3};"), "4:25: too many initialisers for 'x'");
     CHECK_STR(refusal(HEAD ".global .u8 x[1<<60][1<<60];"), "4:28: array too large");
     CHECK_STR(refusal(HEAD ".global .u64 x = nowhere;"), "4:18: unknown symbol 'nowhere'");
     CHECK_STR(refusal(HEAD ".global .u32 x;\n.global .u32 x;"), "5:14: redefinition of 'x'");

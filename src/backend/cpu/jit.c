@@ -99,6 +99,30 @@ emit(struct build *b)
 }
 
 static bool
+run_passes(struct build *b, const char *passes)
+{
+    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef e = LLVMRunPasses(b->m, passes, b->tm, o);
+    LLVMDisposePassBuilderOptions(o);
+    if (!e)
+        return true;
+    char *text = LLVMGetErrorMessage(e);
+    log_error("kernel %s: %s", b->r->kernel, text);
+    LLVMDisposeErrorMessage(text);
+    return false;
+}
+
+// Registers into SSA form, so that NaNs are made canonical where they leave a computation and not after every operation.
+static bool
+promoted(struct build *b)
+{
+    if (!run_passes(b, "function(sroa)"))
+        return false;
+    emit_sink_nans(b->m);
+    return true;
+}
+
+static bool
 lowered(struct build *b)
 {
     if (!lower(b->m, b->r->kernel, &b->shared)) {
@@ -116,15 +140,8 @@ optimised(struct build *b)
     char passes[64];
     int level = b->r->optimize < 0 ? 0 : b->r->optimize > 3 ? 3 : b->r->optimize;
     snprintf(passes, sizeof passes, "default<O%d>,globaldce", level);
-    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef e = LLVMRunPasses(b->m, passes, b->tm, o);
-    LLVMDisposePassBuilderOptions(o);
-    if (e) {
-        char *text = LLVMGetErrorMessage(e);
-        log_error("kernel %s: %s", b->r->kernel, text);
-        LLVMDisposeErrorMessage(text);
+    if (!run_passes(b, passes))
         return false;
-    }
     lower_facts(b->m, &b->shared);
     dump_module(b->r, "opt", ".opt.ll", b->m);
     stage_done(b, "optimise");
@@ -148,7 +165,7 @@ generated(struct build *b)
 static bool
 run_stages(struct build *b)
 {
-    return emit(b) && lowered(b) && optimised(b) && generated(b);
+    return emit(b) && promoted(b) && lowered(b) && optimised(b) && generated(b);
 }
 
 static void
