@@ -25,8 +25,8 @@ def main():
     only = sys.argv[2:]
     env = dict(os.environ, LD_LIBRARY_PATH=str(build / "lib"), POLYWARP_TEST_DATA=str(ROOT / "test"))
     tests = [[str(t)] for t in sorted((build / "test").glob("*_test"))]
-    tests += [[sys.executable, str(t), str(build)] for t in sorted([*(ROOT / "test/unit").glob("*_check.py"), *(ROOT / "test/unit").glob("*_test.py")])]
-    tests = [t for t in tests if not only or pathlib.Path(t[1] if len(t) > 1 else t[0]).stem in only]
+    tests += [[sys.executable, "-B", str(t)] + ([str(build)] if t.stem.endswith("_check") else []) for t in sorted([*(ROOT / "test/unit").glob("*_check.py"), *(ROOT / "test/unit").glob("*_test.py")])]
+    tests = [t for t in tests if not only or pathlib.Path(t[2] if len(t) > 1 else t[0]).stem in only]
     count = {0: 0, 1: 0, 77: 0}
     word = {0: "PASS", 1: "FAIL", 77: "SKIP"}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -34,7 +34,7 @@ def main():
             code = code if code in count else 1
             count[code] += 1
             last = next((l for l in reversed(text.splitlines()) if "ok," in l or l.startswith("Ran ")), "") or (text.splitlines() or [""])[-1]
-            print(word[code], pathlib.Path(test[-2] if len(test) > 1 else test[0]).name, ":", text if code == 1 else last, flush=True)
+            print(word[code], pathlib.Path(test[2] if len(test) > 1 else test[0]).name, ":", text if code == 1 else last, flush=True)
     print(f"{count[0]} passed, {count[1]} failed, {count[77]} skipped")
 
 
