@@ -268,14 +268,15 @@ run_blocks(struct worker *w, struct launch *l, bool pooled)
 static void
 help(struct worker *w, struct launch *l)
 {
+    if (!l->item && !l->simple) {
+        run_blocks(w, l, true); // releases the launch itself: it may be gone on return
+        return;
+    }
     if (l->item)
         run_items(l);
-    else if (l->simple)
-        run_simple(w, l);
     else
-        run_blocks(w, l, true);
-    if (l->item || l->simple)
-        release(l, true);
+        run_simple(w, l);
+    release(l, true);
 }
 
 static void *
