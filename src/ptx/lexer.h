@@ -98,6 +98,24 @@ struct lex_number {
 
 // Reads the literal at p, which must start with a digit. False: malformed or out of range; the cursor is behind it.
 bool lex_number(struct lexer *lx, struct lex_number *out);
+
+// The most frequent number: short, decimal, with the end of an operand right behind it. Otherwise nothing is taken.
+static inline bool
+lex_short_decimal(struct lexer *lx, uint64_t *out)
+{
+    const char *p = lx->p;
+    uint64_t v = 0;
+    if (*p == '0' && lex_is(p[1], LEX_FOLLOW))
+        return false;
+    while (lex_is(*p, LEX_DIGIT) && p - lx->p < 18)
+        v = 10 * v + (uint64_t)(*p++ - '0');
+    if (p == lx->p || (*p != ',' && *p != ';' && *p != ']' && *p != '}' && *p != ')'))
+        return false;
+    lx->p = p;
+    *out = v;
+    return true;
+}
+
 // The double of the same value, NaN payloads kept.
 double lex_float_of_bits(uint32_t bits);
 

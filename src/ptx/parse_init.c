@@ -115,6 +115,11 @@ parse_element(struct init *in, uint64_t index)
     if (!reserve(in, index))
         return false;
     lex_space(lx);
+    n = (struct lex_number){0};
+    if (lex_short_decimal(lx, &n.i)) {
+        store(in, index, &n);
+        return true;
+    }
     struct ptx_reloc r = {.offset = index * in->element, .size = (uint8_t)(in->element < 8 ? in->element : 8)};
     bool symbol = lex_is(*lx->p, LEX_START) && !(lex_ident(lx->p) == 7 && !memcmp(lx->p, "WARP_SZ", 7));
     if (symbol) {

@@ -92,28 +92,13 @@ parse_component(struct parser *ps, struct ptx_operand *o)
 }
 
 // ---- numbers ---------------------------------------------------------------------------------------------------------
-static inline bool
-ends_operand(char c)
-{
-    return c == ';' || c == ',' || c == ']' || c == '}' || c == ')';
-}
-
 static bool
 parse_immediate(struct parser *ps, struct ptx_operand *o)
 {
     struct lex_number v;
-    // A short decimal number, by far the most frequent.
-    const char *p = ps->lx.p;
-    uint64_t i = 0;
-    if (*p != '0' || !lex_is(p[1], LEX_FOLLOW)) {
-        while (lex_is(*p, LEX_DIGIT) && p - ps->lx.p < 18)
-            i = 10 * i + (uint64_t)(*p++ - '0');
-        if (p > ps->lx.p && ends_operand(*p)) {
-            ps->lx.p = p;
-            o->kind = PTX_O_INT;
-            o->ival = i;
-            return true;
-        }
+    if (lex_short_decimal(&ps->lx, &o->ival)) {
+        o->kind = PTX_O_INT;
+        return true;
     }
     if (!parse_constant(ps, &v))
         return false;

@@ -43,7 +43,7 @@ def command(source, target, args, nvcc):
     more = options(source)
     if args.cudart.endswith("12"):
         runtime = ["-cudart", "none", f"-I{CUDA12}/include"]
-        more = more + ([f"{CUDA12}/lib/libcudart_static.a"] if args.cudart == "static12" else [f"{CUDA12}/lib/libcudart.so.12"])
+        more = more + ([f"{CUDA12}/lib/libcudart_static.a"] if args.cudart == "static12" else ["-Xlinker", f"{CUDA12}/lib/libcudart.so.12"])
         more += ["-ldl", "-lrt", "-lpthread"]
     else:
         runtime = ["-cudart", args.cudart]
