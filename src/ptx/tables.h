@@ -62,7 +62,7 @@ ptx_word_find(const struct ptx_words *t, const char *s, size_t n)
 
 // Tree of dotted opcode names: cp -> async -> bulk.
 struct ptx_op_node {
-    char text[24];
+    char text[32];
     uint8_t len;
     uint16_t op; // 0: only a prefix of others
     uint16_t child, nchild;
