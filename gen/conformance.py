@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the conformance suite of PTX instructions: modules of kernels and `manifest`, which test/ptx/runner.c reads.
+
+usage: conformance.py OUTPUT [--ops OPS.TAB] [--ptxas PTXAS]
+--ptxas assembles every module for sm_90 and prints the kernels that are refused; the exit status says if there are any.
+"""
+import argparse
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import ptx_ops
+from conformance_forms import register_kernels
+
+HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
+PER_MODULE = 100
+MARK = "// kernel "  # a line before each kernel: the runner splits a refused module there
+
+
+def write_module(path, kernels):
+    """Returns the last line of each kernel's text, for messages."""
+    with open(path, "w", encoding="ascii") as f:
+        f.write(HEADER)
+        for k in kernels:
+            f.write(f"{MARK}{k.name}\n{k.text()}")
+
+
+def refused_by(ptxas, path):
+    """Kernels of a module that ptxas refuses: name -> first message."""
+    p = subprocess.run([ptxas, "-arch=sm_90", "-O1", "-o", "/dev/null", path], capture_output=True, text=True)
+    lines = path.read_text().split("\n")
+    owner, name = [], ""
+    for text in lines:
+        name = text[len(MARK):] if text.startswith(MARK) else name
+        owner.append(name)
+    bad = {}
+    for m in re.finditer(r"line (\d+); (?:error|fatal)\s*: (.*)", p.stderr):
+        bad.setdefault(owner[int(m[1]) - 1], m[2] + "   | " + lines[int(m[1]) - 1])
+    if p.returncode and not bad:
+        bad["?"] = p.stderr[:300]
+    return bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("--ops", default=str(pathlib.Path(__file__).parent.parent / "src/ptx/ops.tab"))
+    parser.add_argument("--ptxas")
+    args = parser.parse_args()
+    args.output.mkdir(parents=True, exist_ok=True)
+    kernels = list(register_kernels(ptx_ops.read(args.ops)))
+    bad = {}
+    with open(args.output / "manifest", "w", encoding="ascii") as manifest:
+        for first in range(0, len(kernels), PER_MODULE):
+            part = kernels[first:first + PER_MODULE]
+            name = f"m{first // PER_MODULE:03}.ptx"
+            write_module(args.output / name, part)
+            for k in part:
+                manifest.write(k.manifest(name) + "\n")
+            if args.ptxas:
+                bad.update(refused_by(args.ptxas, args.output / name))
+    print(f"{len(kernels)} kernels in {-(-len(kernels) // PER_MODULE)} modules")
+    for name, why in bad.items():
+        print(f"refused by ptxas: {name}: {why}")
+    if args.ptxas:
+        print(f"{len(bad)} refused by ptxas")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
