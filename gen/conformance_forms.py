@@ -38,37 +38,78 @@ def legal_compare(types, mods):
     return cmp_ in ("eq", "ne") if operand[0] == "b" else cmp_ not in UNSIGNED_CMP or operand[0] == "u"
 
 
+def value_range(type_):
+    n = int(type_[1:])
+    return (0, 2**n - 1) if type_[0] == "u" else (-2**(n - 1), 2**(n - 1) - 1)
+
+
 def legal_cvt(types, mods):
+    """cvt of one value. `plain`: what is left of the modifiers beside the rounding."""
     d, s = types
     rounds = [m for m in mods if m in ROUND | IROUND | {"rna"}]
-    fd, fs = d in FLOATS, s in FLOATS
-    if "ftz" in mods and "f32" not in types:
-        return False
+    plain = set(mods) - set(rounds)
+    up, integral = bool(rounds) and rounds[0] in ROUND, bool(rounds) and rounds[0] in IROUND
+    allowed = {"sat"} | ({"ftz"} if "f32" in types else set())
+    if plain & {"relu", "satfinite"}:
+        return d in ("f16", "bf16") and s == "f32" and rounds and rounds[0] in ("rn", "rz") and plain <= {"relu", "satfinite"}
     if "bf16" in types:
-        return legal_cvt_bf16(d, s, mods, rounds)
-    if not fd and not fs:
-        return not rounds and not {"relu", "satfinite", "ftz"} & set(mods)
-    if not fd:
-        return len(rounds) == 1 and rounds[0] in IROUND and not {"relu", "satfinite"} & set(mods)
-    if not fs:
-        return len(rounds) == 1 and rounds[0] in ROUND and not {"relu", "satfinite"} & set(mods)
-    if {"relu", "satfinite"} & set(mods):
-        return (d, s) == ("f16", "f32") and rounds and rounds[0] in ("rn", "rz") and not {"ftz", "sat"} & set(mods)
-    if FLOATS[d] < FLOATS[s]:
-        return len(rounds) == 1 and rounds[0] in ROUND
-    return not rounds or d == s and rounds[0] in IROUND
+        return legal_cvt_bf16(d, s, plain, rounds)
+    if d not in FLOATS and s not in FLOATS:
+        (lo, hi), (slo, shi) = value_range(d), value_range(s)
+        return not rounds and (not plain or plain == {"sat"} and (slo < lo or shi > hi))
+    if not plain <= allowed:
+        return False
+    if d not in FLOATS:
+        return integral
+    if s not in FLOATS or FLOATS[d] < FLOATS[s]:
+        return up
+    return not rounds or d == s and integral
 
 
-def legal_cvt_bf16(d, s, mods, rounds):
-    return True
+def legal_cvt_bf16(d, s, plain, rounds):
+    """bf16 saturates nowhere, and flushes only from and to f32."""
+    up, integral = bool(rounds) and rounds[0] in ROUND, bool(rounds) and rounds[0] in IROUND
+    if not plain <= ({"ftz"} if "f32" in (d, s) else set()):
+        return False
+    if d == s:
+        return not rounds or integral
+    if d not in FLOATS:
+        return integral
+    if s in ("f32", "f64") or s not in FLOATS:
+        return up and not (plain and rounds == ["rz"])
+    return not rounds or up
+
+
+def legal_cvt_packed(types, mods):
+    d, s = types[0], types[-1]
+    if d == "tf32":
+        return mods[0] == "rna" and "relu" not in mods or mods[0] != "rna" and "satfinite" not in mods
+    if s in ("e4m3x2", "e5m2x2"):
+        return d == "f16x2" and "satfinite" not in mods
+    if d in ("e4m3x2", "e5m2x2"):
+        return s in ("f32", "f16x2") and mods[0] == "rn" and "satfinite" in mods
+    return d in ("f16x2", "bf16x2") and s == "f32" and mods[0] in ("rn", "rz")
 
 
 def legal(form, types, mods):
     op, has = form.op, set(mods)
     if op in ("set", "setp"):
         return legal_compare(types, mods)
-    if op == "cvt" and len(form.operands) == 2 and len(form.types) == 2 and form.isa == 10:
-        return legal_cvt(types, mods)
+    if op == "cvt":
+        return (legal_cvt if form.isa == 10 else legal_cvt_packed)(types, mods)
+    if op in ("min", "max"):
+        return ("xorsign" in has) == ("abs" in has)
+    if op == "slct":
+        return "ftz" not in has or types[1] == "f32"
+    # Forms without rounding or .approx are those of PTX before 1.4, and mad without rounding of sm_1x.
+    if op in ("div", "rcp", "sqrt") and types[0] in FLOATS:
+        return len(has & (ROUND | {"approx", "full"})) == 1 and "sat" not in has
+    if op in ("rsqrt", "sin", "cos", "lg2", "ex2"):
+        return "approx" in has
+    if op == "mad" and types[0] in FLOATS:
+        return bool(has & ROUND)
+    if op == "cvt.pack":
+        return (len(types) == 3) == (types[0] not in ("u16", "s16"))
     return True
 
 
@@ -122,7 +163,7 @@ def bound_key(op, types, mods):
 def plain(form, types, mods):
     """One instruction, each operand from its input."""
     op, inst = form.op, spelled(form.op, types, mods)
-    operands = [o for o in form.operands if not o[3]]
+    operands = [o for o in form.operands if not o[3] or op == "cvt.pack" and len(types) == 3]
     inputs, names, outputs = [], [], []
     if form.isa < 90 and op in ("min", "max") and len(form.operands) == 4:
         operands = form.operands[:3]
@@ -150,12 +191,13 @@ def source_type(types, k):
 # ---- forms with more to them -----------------------------------------------------------------------------------------
 
 def compares(form, types, mods):
-    """setp with both destinations; with a Boolean operator also the third source, plain and negated."""
+    """setp with both destinations where it has two; with a Boolean operator also the third source, plain and negated."""
     inst = spelled(form.op, types, mods)
     boolean = bool({"and", "or", "xor"} & set(mods))
     inputs = [types[-1], types[-1]] + (["pred"] if boolean else [])
-    outputs = ["pred", "pred"] if form.op == "setp" else [types[0]]
-    dst = "%d0|%d1" if form.op == "setp" else "%d0"
+    two = form.op == "setp" and types[0] not in ("f16", "bf16")
+    outputs = ["pred", "pred"] if two else ["pred"] if form.op == "setp" else [types[0]]
+    dst = "%d0|%d1" if two else "%d0"
     body = [f"{inst} {dst}, %a0, %a1{', %a2' if boolean else ''};"]
     if boolean:
         n = len(outputs)
@@ -182,6 +224,8 @@ def integer_cvt(form, types, mods):
     """cvt to an integer, into the narrowest register and into the wider ones."""
     inst = spelled("cvt", types, mods)
     widths = [w for w in (16, 32, 64) if w >= bits(types[0])]
+    if types[1] == "bf16":  # takes no wider register
+        widths = widths[:1]
     body = [f"{inst} %d{k}, %a0;" for k in range(len(widths))]
     yield Kernel(mangle(inst), body, [types[1]], [f"b{w}" for w in widths], cases=cases_for("cvt", [0]), origin=form.line)
 
@@ -223,7 +267,7 @@ def scalar_video(form, types, mods):
     if set(mods) & {"b0", "b1", "b2", "b3", "h0", "h1"}:
         return
     op = form.op
-    second = bool(set(mods) & {"add", "min", "max"} - ({"min", "max"} if op in ("vmin", "vmax") else set())) or op == "vmad"
+    second = bool(set(mods) & {"add", "min", "max"}) or op == "vmad"
     inst = video_text(op, types, mods)
     body = [f"{inst} %d{k}, %a0{a}, %a1{b}{', %a2' if second else ''};" for k, (a, b) in enumerate(SELECTORS)]
     yield Kernel(mangle(inst), body, ["b32"] * (3 if second else 2), ["b32"] * len(SELECTORS), cases=(1024, 512), origin=form.line)

@@ -10,6 +10,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "test/apps"))
+import run as apps  # noqa: E402
 
 
 def run(command, env):
@@ -24,6 +26,9 @@ def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     only = sys.argv[2:]
     env = dict(os.environ, LD_LIBRARY_PATH=str(build / "lib"), POLYWARP_TEST_DATA=str(ROOT / "test"))
+    nvcc = apps.find_nvcc()
+    if nvcc:
+        env["CUDA_HOME"] = str(pathlib.Path(nvcc).parents[1])
     tests = [[str(t)] for t in sorted((build / "test").glob("*_test"))]
     tests += [[sys.executable, "-B", str(t)] + ([str(build)] if t.stem.endswith("_check") else []) for t in sorted([*(ROOT / "test/unit").glob("*_check.py"), *(ROOT / "test/unit").glob("*_test.py")])]
     tests = [t for t in tests if not only or pathlib.Path(t[2] if len(t) > 1 else t[0]).stem in only]
