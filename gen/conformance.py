@@ -15,6 +15,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ptx_ops
 from conformance_forms import register_kernels
+from conformance_memory import memory_kernels
+from conformance_warp import warp_kernels
 
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
 PER_MODULE = 100
@@ -52,7 +54,8 @@ def main():
     parser.add_argument("--ptxas")
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
-    kernels = list(register_kernels(ptx_ops.read(args.ops)))
+    kernels = [*register_kernels(ptx_ops.read(args.ops)), *warp_kernels(), *memory_kernels()]
+    assert len({k.name for k in kernels}) == len(kernels), "two kernels of one name"
     bad = {}
     with open(args.output / "manifest", "w", encoding="ascii") as manifest:
         for first in range(0, len(kernels), PER_MODULE):

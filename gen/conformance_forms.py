@@ -132,6 +132,8 @@ def combinations(form):
 
 
 def operand_type(text, types):
+    """`text` as ops.tab has it: a digit, w, or a type; > in front allows wider registers."""
+    text = text.lstrip(">")
     if text in "0123":
         return types[int(text)]
     if text == "w":
@@ -175,7 +177,7 @@ def plain(form, types, mods):
         else:
             t = "pred" if kind == "p" else source_type(types, k) if type_ == "x" else operand_type(type_, types)
             names.append(f"%a{len(inputs)}")
-            inputs.append(ROLES.get((op, k), t))
+            inputs.append("b8" if op == "cvt" and types[0] == "bf16" and bits(t) == 8 else ROLES.get((op, k), t))
     return Kernel(mangle(inst), [f"{inst} {', '.join(names)};"], inputs, outputs, cases=cases_for(op, inputs),
                   approx=bound_key(op, types, mods), origin=form.line)
 
@@ -225,7 +227,7 @@ def integer_cvt(form, types, mods):
     inst = spelled("cvt", types, mods)
     widths = [w for w in (16, 32, 64) if w >= bits(types[0])]
     if types[1] == "bf16":  # takes no wider register
-        widths = widths[:1]
+        widths = [bits(types[0])]
     body = [f"{inst} %d{k}, %a0;" for k in range(len(widths))]
     yield Kernel(mangle(inst), body, [types[1]], [f"b{w}" for w in widths], cases=cases_for("cvt", [0]), origin=form.line)
 

@@ -87,7 +87,7 @@ def parse_operand(text, fail):
     type_ = first[1:] or "x"
     if kind not in KINDS or (second and second not in ("q", "d")):
         fail(f"operand {text!r}")
-    if not (type_ in "0123wx" or type_ in TYPE_OF):
+    if not (type_ in "0123wx" or type_ in (">0", ">1") or type_ in TYPE_OF):
         fail(f"type of operand {text!r}")
     return kind, kind2, type_, optional
 
@@ -367,6 +367,8 @@ def write_forms(t, out):
 def operand_type(text):
     if text in "0123":
         return text
+    if text[0] == ">":
+        return f"PTX_T_WIDER + {text[1]}"
     return {"w": "PTX_T_WIDE", "x": "PTX_T_ANY"}.get(text) or f"PTX_T_FIXED + PTX_{TYPE_OF[text]}"
 
 

@@ -75,6 +75,7 @@ struct walk {
     struct intmap seen;   // functions done (value: itself) and shared variables counted
     struct intmap depth;  // function -> local bytes below it + 1
     struct intmap active; // functions on the path, to notice recursion
+    struct ptx_func **taken; // vec, once an indirect call was met
 };
 
 static uint64_t
@@ -119,13 +120,13 @@ static uint64_t
 visit_indirect(struct walk *w, unsigned level)
 {
     uint64_t most = 0;
+    if (!w->info->indirect_calls)
+        w->taken = ptx_address_taken(w->program);
     w->info->indirect_calls = true;
-    struct ptx_func **taken = ptx_address_taken(w->program);
-    for (size_t i = 0; i < vec_len(taken); i++) {
-        uint64_t b = visit(w, taken[i], level + 1);
+    for (size_t i = 0; i < vec_len(w->taken); i++) {
+        uint64_t b = visit(w, w->taken[i], level + 1);
         most = b > most ? b : most;
     }
-    vec_free(taken);
     return most;
 }
 
@@ -193,6 +194,7 @@ ptx_kernel_info(const struct ptx_program *p, const struct ptx_func *kernel, stru
             if (p->module[m]->var[i]->space == PTX_SPACE_CONST)
                 out->const_bytes += (uint32_t)p->module[m]->var[i]->size;
     out->num_regs = register_estimate(kernel);
+    vec_free(w.taken);
     intmap_free(&w.seen);
     intmap_free(&w.depth);
     intmap_free(&w.active);

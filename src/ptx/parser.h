@@ -12,7 +12,7 @@
 enum {
     PARSE_MAX_ERRORS = 20,
     PARSE_MAX_DEPTH = 100,     // brackets in an expression, braces in an initialiser
-    PARSE_MAX_SCOPES = 1000,   // nested blocks
+    PARSE_MAX_SCOPES = 200,    // nested blocks
     PARSE_MAX_REGS = 1 << 21,  // registers of a function
     PARSE_MAX_OPERANDS = 1024, // operands of an instruction, vector elements included
     PARSE_MAX_MODS = 24,

@@ -84,7 +84,8 @@ enum ptx_directive {
 
 // ---- forms ------------------------------------------------------------------------------------------
 // Type of an operand in a form: 0..3 the type written at that place, or one of these.
-enum { PTX_T_WIDE = 8, PTX_T_ANY = 9, PTX_T_FIXED = 16 /* + enum ptx_type */ };
+// PTX_T_WIDER + k: type k or a wider register.
+enum { PTX_T_WIDER = 4, PTX_T_WIDE = 8, PTX_T_ANY = 9, PTX_T_FIXED = 16 /* + enum ptx_type */ };
 
 enum {
     PTX_F_END = 1,   // ends a basic block

@@ -75,6 +75,21 @@ verify_vector(struct verifier *v, const struct ptx_inst *i)
     return true;
 }
 
+// A variable named in an address lies in the instruction's state space.
+static bool
+verify_space(struct verifier *v, const struct ptx_inst *i)
+{
+    if (i->op != PTX_OP_LD && i->op != PTX_OP_ST && i->op != PTX_OP_ATOM && i->op != PTX_OP_RED)
+        return true;
+    for (unsigned k = 0; k < i->noperand; k++) {
+        const struct ptx_operand *o = &i->operand[k];
+        bool var = o->kind == PTX_O_ADDR && o->sym && (o->sym->kind == PTX_SYM_VAR || o->sym->kind == PTX_SYM_PARAM);
+        if (var && i->space != PTX_SPACE_GENERIC && o->sym->var->space != i->space)
+            return verify_error(v, i, "'%s' lies in another state space", o->sym->name);
+    }
+    return true;
+}
+
 static bool
 verify_branches(struct verifier *v, const struct ptx_inst *i)
 {
@@ -103,7 +118,7 @@ verify_inst(struct verifier *v, const struct ptx_inst *i)
     }
     if (!right)
         return verify_error(v, i, "%s", why);
-    return verify_vector(v, i) && (i->call ? verify_call(v, i) : verify_branches(v, i));
+    return verify_vector(v, i) && verify_space(v, i) && (i->call ? verify_call(v, i) : verify_branches(v, i));
 }
 
 static void

@@ -9,6 +9,7 @@ struct check {
     const struct ptx_inst *i;
     char *why;
     unsigned number; // of the operand, from 1
+    bool wider;      // registers wider than the type will do
 };
 
 #define FAIL(c, ...) (snprintf((c)->why, 120, __VA_ARGS__), false)
@@ -33,6 +34,8 @@ wanted(const struct ptx_inst *i, unsigned code)
         return (enum ptx_type)(code - PTX_T_FIXED);
     if (code == PTX_T_WIDE)
         return twice(i->type[0]);
+    if (code >= PTX_T_WIDER && code < PTX_T_WIDE)
+        code -= PTX_T_WIDER;
     return code < i->ntype ? (enum ptx_type)i->type[code] : PTX_NONE;
 }
 
@@ -40,6 +43,13 @@ static bool
 is_bits(enum ptx_type t)
 {
     return t >= PTX_B8 && t <= PTX_B128;
+}
+
+// Packed formats are written as integers.
+static bool
+is_packed(enum ptx_type t)
+{
+    return t != PTX_F16 && t != PTX_BF16 && t != PTX_F32 && t != PTX_F64;
 }
 
 // Registers of the same width go together, but for integers with floating-point numbers.
@@ -53,15 +63,27 @@ compatible(enum ptx_type reg, enum ptx_type t)
     return is_bits(reg) || is_bits(t) || ptx_type_float(reg) == ptx_type_float(t);
 }
 
+// For loads, stores and conversions: integers and bits go to and come from wider registers as well.
+static bool
+holds(enum ptx_type reg, enum ptx_type t)
+{
+    if (compatible(reg, t))
+        return true;
+    if (reg == PTX_PRED || t == PTX_PRED || ptx_type_bits(reg) < ptx_type_bits(t))
+        return false;
+    return is_bits(t) || (!ptx_type_float(t) && !ptx_type_float(reg));
+}
+
 static bool
 check_register(struct check *c, const struct ptx_operand *o, enum ptx_type t, bool any)
 {
     const struct ptx_reg *r = &c->v->f->reg[o->reg];
     if (o->neg && r->type != PTX_PRED && !(ptx_op_infos[c->i->op].flags & PTX_F_FREE))
         return FAIL(c, "operand %u: only predicates can be negated", c->number);
-    if (any ? r->type != PTX_PRED || t == PTX_PRED : compatible(r->type, t))
+    if (any ? r->type != PTX_PRED : c->wider ? holds(r->type, t) : compatible(r->type, t))
         return true;
-    t = t == PTX_NONE ? (enum ptx_type)c->i->type[0] : t;
+    if (any)
+        return FAIL(c, "operand %u: a predicate has no place here", c->number);
     return FAIL(c, "operand %u: register of type %s where %s is needed", c->number, ptx_type_name(r->type), ptx_type_name(t));
 }
 
@@ -70,7 +92,7 @@ check_vector(struct check *c, const struct ptx_operand *o, bool dst)
 {
     for (unsigned k = 0; k < o->n; k++) {
         const struct ptx_operand *e = &o->elem[k];
-        if (e->kind == PTX_O_REG || e->kind == PTX_O_SINK)
+        if (e->kind == PTX_O_REG || (dst && e->kind == PTX_O_SINK))
             continue;
         if (dst || (e->kind != PTX_O_INT && e->kind != PTX_O_FLT && e->kind != PTX_O_SYM && e->kind != PTX_O_SREG && e->kind != PTX_O_VEC))
             return FAIL(c, "operand %u: element %u of the vector is no register", c->number, k);
@@ -95,7 +117,9 @@ check_source(struct check *c, const struct ptx_operand *o, enum ptx_type t, bool
 {
     switch (o->kind) {
     case PTX_O_REG: return check_register(c, o, t, any);
-    case PTX_O_INT: case PTX_O_FLT: case PTX_O_SREG: return true;
+    case PTX_O_INT:
+        return !ptx_type_float(t) || is_packed(t) || FAIL(c, "operand %u: a floating-point constant is needed", c->number);
+    case PTX_O_FLT: case PTX_O_SREG: return true;
     case PTX_O_SYM:
         return (o->sym && o->sym->kind != PTX_SYM_LABEL) || FAIL(c, "operand %u: a label is no value", c->number);
     case PTX_O_VEC:
@@ -136,8 +160,7 @@ check_operand(struct check *c, const struct ptx_operand *o, const struct ptx_for
 {
     enum ptx_type t = wanted(c->i, f->type);
     bool any = f->type == PTX_T_ANY;
-    if (any && c->i->ntype && c->i->type[0] == PTX_PRED)
-        t = PTX_PRED;
+    c->wider = f->type >= PTX_T_WIDER && f->type < PTX_T_WIDE;
     if (o->kind != PTX_O_PAIR)
         return check_kind(c, o, f->kind, t, any);
     if (!f->kind2)
@@ -148,7 +171,7 @@ check_operand(struct check *c, const struct ptx_operand *o, const struct ptx_for
 bool
 verify_operands(const struct verifier *v, const struct ptx_inst *i, const struct ptx_form *form, char why[120])
 {
-    struct check c = {v, i, why, 0};
+    struct check c = {.v = v, .i = i, .why = why};
     if (form->flags & PTX_F_FREE)
         return true;
     unsigned least = 0;

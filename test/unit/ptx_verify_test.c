@@ -78,6 +78,10 @@ accepted(void)
     ACCEPT("fence.proxy.async.shared::cta; fence.acq_rel.gpu; membar.gl;");
     ACCEPT("cp.async.ca.shared.global [sh], [%rd1], 16; cp.async.commit_group; cp.async.wait_group 0;");
     ACCEPT("wgmma.fence.sync.aligned; griddepcontrol.wait; nanosleep.u32 100;");
+    ACCEPT("prefetch.global.L1 [%rd1]; prefetchu.L1 [%rd1]; createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;");
+    ACCEPT("ld.mmio.relaxed.sys.global.u32 %r1, [%rd1]; st.async.weak.shared::cluster.b32 [%r1], %r2, [%r3];");
+    ACCEPT("tcgen05.wait::ld.sync.aligned; tcgen05.fence::before_thread_sync;");
+    ACCEPT("cvt.u8.u32 %rd1, %r2; ld.global.f32 %r1, [%rd1]; mov.b32 %f1, %r1;");
     ACCEPT("{ .param .b32 x; .param .b64 y; call (x), f, (y, x); }");
 }
 
@@ -92,6 +96,11 @@ operands(void)
     CHECK_STR(verdict("selp.b32 %r1, 1, 0, %r2;"), "selp: operand 4: register of type .b32 where .pred is needed");
     CHECK_STR(verdict("ld.global.u32 %r1, %rd1;"), "ld: operand 2: an address is needed");
     CHECK_STR(verdict("ld.global.u32 %p1, [%rd1];"), "ld: operand 1: register of type .pred where .u32 is needed");
+    CHECK_STR(verdict("ld.global.u64 %r1, [%rd1];"), "ld: operand 1: register of type .b32 where .u64 is needed");
+    CHECK_STR(verdict("ld.global.u32 %f1, [%rd1];"), "ld: operand 1: register of type .f32 where .u32 is needed");
+    CHECK_STR(verdict("st.global.v2.b32 [%rd1], {%r1, _};"), "st: operand 2: element 1 of the vector is no register");
+    CHECK_STR(verdict("add.f32 %f1, %f2, 1;"), "add: operand 3: a floating-point constant is needed");
+    CHECK_STR(verdict("ld.shared.u32 %r1, [g];"), "ld: 'g' lies in another state space");
     CHECK_STR(verdict("neg.s32 %r1, -%r2;"), "neg: operand 2: only predicates can be negated");
     CHECK_STR(verdict("M: mov.u64 %rd1, M;"), "mov: operand 2: a label is no value");
     CHECK_STR(verdict("bra g;"), "bra: operand 1: a label is needed");
