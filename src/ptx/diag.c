@@ -31,7 +31,8 @@ ptx_diags_text(struct ptx_diags *d, struct arena *a, const char *name)
     for (size_t i = 0; i < vec_len(d->list); i++) {
         const struct ptx_diag *m = &d->list[i];
         const char *kind = m->error ? "error" : "warning";
-        text = m->line ? arena_printf(a, "%s%s:%d:%d: %s: %s\n", text, name, m->line, m->col, kind, m->text)
+        text = m->line ? arena_printf(a, "%s%s:%d:%d: %s: %s\n", text, name, m->line, m->col, kind,
+                                      m->text)
                        : arena_printf(a, "%s%s: %s: %s\n", text, name, kind, m->text);
     }
     if (d->errors > MAX_ERRORS)

@@ -4,9 +4,11 @@
 
 #include "base/vec.h"
 
-// Calls fn for each operand of an instruction, those of calls included, but not a call's direct target.
+// Calls fn for each operand of an instruction, those of calls included, but not a call's direct
+// target.
 static void
-each_operand(const struct ptx_operand *o, unsigned n, void (*fn)(const struct ptx_operand *, void *), void *user)
+each_operand(const struct ptx_operand *o, unsigned n,
+             void (*fn)(const struct ptx_operand *, void *), void *user)
 {
     for (unsigned i = 0; i < n; i++) {
         fn(&o[i], user);
@@ -16,7 +18,8 @@ each_operand(const struct ptx_operand *o, unsigned n, void (*fn)(const struct pt
 }
 
 static void
-each_operand_of(const struct ptx_func *f, void (*fn)(const struct ptx_operand *, void *), void *user)
+each_operand_of(const struct ptx_func *f, void (*fn)(const struct ptx_operand *, void *),
+                void *user)
 {
     for (uint32_t i = 0; i < f->ninst; i++) {
         const struct ptx_inst *in = &f->inst[i];
@@ -68,13 +71,14 @@ ptx_address_taken(const struct ptx_program *p)
     return list;
 }
 
-// ---- kernels ----------------------------------------------------------------------------------------
+// ---- kernels
+// ----------------------------------------------------------------------------------------
 struct walk {
     const struct ptx_program *program;
     struct ptx_kernel_info *info;
-    struct intmap seen;   // functions done (value: itself) and shared variables counted
-    struct intmap depth;  // function -> local bytes below it + 1
-    struct intmap active; // functions on the path, to notice recursion
+    struct intmap seen;      // functions done (value: itself) and shared variables counted
+    struct intmap depth;     // function -> local bytes below it + 1
+    struct intmap active;    // functions on the path, to notice recursion
     struct ptx_func **taken; // vec, once an indirect call was met
 };
 
@@ -140,7 +144,8 @@ visit_calls(struct walk *w, struct ptx_func *f, unsigned level)
         if (!c)
             continue;
         uint64_t b = 0;
-        struct ptx_func *callee = c->target.kind == PTX_O_SYM ? device_function(c->target.sym) : NULL;
+        struct ptx_func *callee =
+            c->target.kind == PTX_O_SYM ? device_function(c->target.sym) : NULL;
         if (callee)
             b = visit(w, callee, level + 1);
         else if (c->target.kind != PTX_O_SYM && !indirect && (indirect = true))
@@ -150,7 +155,8 @@ visit_calls(struct walk *w, struct ptx_func *f, unsigned level)
     return most;
 }
 
-// Local bytes that the function needs with what it calls. Paths deeper than 200 functions count as recursion.
+// Local bytes that the function needs with what it calls. Paths deeper than 200 functions count as
+// recursion.
 static uint64_t
 visit(struct walk *w, struct ptx_func *f, unsigned level)
 {
@@ -171,7 +177,8 @@ visit(struct walk *w, struct ptx_func *f, unsigned level)
     return bytes;
 }
 
-// NVIDIA's count has no meaning here; programs only divide a budget by it. Half of the declared 32-bit registers, in 16..128.
+// NVIDIA's count has no meaning here; programs only divide a budget by it. Half of the declared
+// 32-bit registers, in 16..128.
 static uint32_t
 register_estimate(const struct ptx_func *f)
 {
@@ -183,7 +190,8 @@ register_estimate(const struct ptx_func *f)
 }
 
 void
-ptx_kernel_info(const struct ptx_program *p, const struct ptx_func *kernel, struct ptx_kernel_info *out)
+ptx_kernel_info(const struct ptx_program *p, const struct ptx_func *kernel,
+                struct ptx_kernel_info *out)
 {
     *out = (struct ptx_kernel_info){0};
     struct walk w = {.program = p, .info = out};

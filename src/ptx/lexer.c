@@ -8,13 +8,13 @@
 #include <string.h>
 
 #define ALPHA (LEX_START | LEX_FOLLOW | LEX_WORD)
-#define HEX (ALPHA | LEX_HEX)
+#define HEX   (ALPHA | LEX_HEX)
 #define DIGIT (LEX_FOLLOW | LEX_DIGIT | LEX_WORD | LEX_HEX)
 
 const uint8_t lex_class[256] = {
-    ['0' ... '9'] = DIGIT, ['a' ... 'f'] = HEX,  ['g' ... 'z'] = ALPHA,
-    ['A' ... 'F'] = HEX,   ['G' ... 'Z'] = ALPHA, ['_'] = ALPHA,
-    ['$'] = LEX_START | LEX_FOLLOW, ['%'] = LEX_START, [':'] = LEX_WORD,
+    ['0' ... '9'] = DIGIT, ['a' ... 'f'] = HEX, ['g' ... 'z'] = ALPHA,          ['A' ... 'F'] = HEX,
+    ['G' ... 'Z'] = ALPHA, ['_'] = ALPHA,       ['$'] = LEX_START | LEX_FOLLOW, ['%'] = LEX_START,
+    [':'] = LEX_WORD,
 };
 
 void
@@ -45,7 +45,11 @@ lex_space_slow(struct lexer *lx)
             lx->line++;
             lx->bol = ++lx->p;
             break;
-        case ' ': case '\t': case '\r': case '\v': case '\f':
+        case ' ':
+        case '\t':
+        case '\r':
+        case '\v':
+        case '\f':
             lx->p++;
             break;
         case '#':
@@ -85,7 +89,8 @@ lex_float_of_bits(uint32_t bits)
 {
     uint64_t wide;
     if ((bits & 0x7fffffff) > 0x7f800000) {
-        wide = (uint64_t)(bits >> 31) << 63 | 0x7ff0000000000000u | (uint64_t)(bits & 0x7fffff) << 29;
+        wide =
+            (uint64_t)(bits >> 31) << 63 | 0x7ff0000000000000u | (uint64_t)(bits & 0x7fffff) << 29;
         double d;
         memcpy(&d, &wide, sizeof d);
         return d;
@@ -150,7 +155,8 @@ integer(struct lexer *lx, unsigned base, struct lex_number *out)
     bool right = lex_is(*p, LEX_HEX);
     for (; lex_is(*p, base == 16 ? LEX_HEX : LEX_DIGIT); p++) {
         unsigned d = digit_value(*p);
-        right &= d < base && !__builtin_mul_overflow(v, base, &v) && !__builtin_add_overflow(v, d, &v);
+        right &=
+            d < base && !__builtin_mul_overflow(v, base, &v) && !__builtin_add_overflow(v, d, &v);
     }
     out->is_unsigned = *p == 'U' || *p == 'u' || v > INT64_MAX;
     if (*p == 'U' || *p == 'u')

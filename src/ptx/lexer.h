@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lexer: a cursor over the module's text. The text ends with at least LEX_PAD zero bytes, so that no scan needs a length.
+// Lexer: a cursor over the module's text. The text ends with at least LEX_PAD zero bytes, so that
+// no scan needs a length.
 #ifndef PTX_LEXER_H
 #define PTX_LEXER_H
 
@@ -96,10 +97,12 @@ struct lex_number {
     double f;
 };
 
-// Reads the literal at p, which must start with a digit. False: malformed or out of range; the cursor is behind it.
+// Reads the literal at p, which must start with a digit. False: malformed or out of range; the
+// cursor is behind it.
 bool lex_number(struct lexer *lx, struct lex_number *out);
 
-// The most frequent number: short, decimal, with the end of an operand right behind it. Otherwise nothing is taken.
+// The most frequent number: short, decimal, with the end of an operand right behind it. Otherwise
+// nothing is taken.
 static inline bool
 lex_short_decimal(struct lexer *lx, uint64_t *out)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Linking: modules that see each other's .visible, .weak and .common names. Sets ptx_sym.def.
 //
-// A strong definition (.visible) wins over .weak and .common; of several .weak ones the first is taken, of several .common ones the
-// largest; two strong ones are an error. An .extern .shared array stands for itself: it is dynamic shared memory.
+// A strong definition (.visible) wins over .weak and .common; of several .weak ones the first is
+// taken, of several .common ones the largest; two strong ones are an error. An .extern .shared
+// array stands for itself: it is dynamic shared memory.
 #include "ptx/ptx.h"
 
 #include <stdlib.h>
@@ -42,12 +43,14 @@ add_definition(struct ptx_program *p, struct ptx_sym *s, struct ptx_diags *d)
     }
     int was = strength(old), is = strength(s);
     if (old->kind != s->kind || (was == 2 && is == 2))
-        ptx_diag_add(d, true, s->line, 1, "multiple definition of '%s' (first in %s, line %d)", s->name, old->module->name, old->line);
+        ptx_diag_add(d, true, s->line, 1, "multiple definition of '%s' (first in %s, line %d)",
+                     s->name, old->module->name, old->line);
     else if (is > was || (is == 0 && was == 0 && s->var->size > old->var->size))
         strmap_put(&p->sym, s->name, s);
 }
 
-// A name that this module uses but does not define, or whose definition gave way to another module's.
+// A name that this module uses but does not define, or whose definition gave way to another
+// module's.
 static void
 resolve(struct ptx_program *p, struct ptx_sym *s, bool allow_undefined, struct ptx_diags *d)
 {
@@ -67,7 +70,8 @@ resolve(struct ptx_program *p, struct ptx_sym *s, bool allow_undefined, struct p
 }
 
 static void
-each_symbol(struct ptx_module *m, struct ptx_program *p, bool resolving, bool allow_undefined, struct ptx_diags *d)
+each_symbol(struct ptx_module *m, struct ptx_program *p, bool resolving, bool allow_undefined,
+            struct ptx_diags *d)
 {
     for (uint32_t i = 0; i < m->nfunc + m->nvar; i++) {
         struct ptx_sym *s = i < m->nfunc ? m->func[i]->sym : m->var[i - m->nfunc]->sym;
@@ -113,11 +117,13 @@ ptx_program_free(struct ptx_program *p)
 bool
 ptx_is_builtin(const char *name)
 {
-    static const char *const whole[] = {"vprintf", "malloc", "free", "__assertfail", "__assert_fail", "memcpy", "memset"};
+    static const char *const whole[] = {"vprintf",       "malloc", "free",  "__assertfail",
+                                        "__assert_fail", "memcpy", "memset"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (!strcmp(name, whole[i]))
             return true;
-    return !strncmp(name, "__cuda_syscall_", 15) || !strncmp(name, "cnp", 3) || !strncmp(name, "__nvvm_", 7) || !strncmp(name, "cudaCDP", 7) ||
+    return !strncmp(name, "__cuda_syscall_", 15) || !strncmp(name, "cnp", 3) ||
+           !strncmp(name, "__nvvm_", 7) || !strncmp(name, "cudaCDP", 7) ||
            !strncmp(name, "__cudaCDP", 9) || !strncmp(name, "__nv_", 5);
 }
 

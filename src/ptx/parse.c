@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- errors and recovery ----------------------------------------------------------------------------
+// ---- errors and recovery
+// ----------------------------------------------------------------------------
 static bool
 report(struct parser *ps, const char *at, const char *fmt, va_list ap)
 {
@@ -111,7 +112,8 @@ parse_skip_braces(struct parser *ps)
     }
 }
 
-// ---- words ------------------------------------------------------------------------------------------------
+// ---- words
+// ------------------------------------------------------------------------------------------------
 size_t
 parse_dotted(struct parser *ps, const char **s)
 {
@@ -131,7 +133,8 @@ parse_peek_directive(struct parser *ps)
     lex_space(&ps->lx);
     if (*ps->lx.p != '.')
         return -1;
-    const struct ptx_word *w = ptx_word_find(&ptx_directive_words, ps->lx.p + 1, lex_word(ps->lx.p + 1));
+    const struct ptx_word *w =
+        ptx_word_find(&ptx_directive_words, ps->lx.p + 1, lex_word(ps->lx.p + 1));
     return w ? (int)w->value : -1;
 }
 
@@ -155,7 +158,8 @@ parse_unsigned(struct parser *ps, uint64_t max, uint64_t *out)
     return true;
 }
 
-// ---- directives that may stand anywhere -------------------------------------------------------------------
+// ---- directives that may stand anywhere
+// -------------------------------------------------------------------
 static bool
 skip_string(struct parser *ps)
 {
@@ -250,7 +254,8 @@ parse_common_directive(struct parser *ps, int directive, bool *done)
     return fn(ps);
 }
 
-// ---- module level ---------------------------------------------------------------------------------------------
+// ---- module level
+// ---------------------------------------------------------------------------------------------
 static bool
 parse_version(struct parser *ps)
 {
@@ -347,8 +352,10 @@ resolve_aliases(struct parser *ps)
 {
     for (size_t i = 0; i + 1 < vec_len(ps->alias_name); i += 2) {
         struct ptx_sym *alias = strmap_getn(&ps->m->sym, ps->alias_name[i], ps->alias_len[i]);
-        struct ptx_sym *target = strmap_getn(&ps->m->sym, ps->alias_name[i + 1], ps->alias_len[i + 1]);
-        if (!alias || !target || alias->kind != PTX_SYM_FUNC || target->kind != PTX_SYM_FUNC || !target->func->has_body)
+        struct ptx_sym *target =
+            strmap_getn(&ps->m->sym, ps->alias_name[i + 1], ps->alias_len[i + 1]);
+        if (!alias || !target || alias->kind != PTX_SYM_FUNC || target->kind != PTX_SYM_FUNC ||
+            !target->func->has_body)
             return parse_error(ps, ".alias needs two functions, the second one with a body");
         if (alias->func != target->func && !alias->func->has_body)
             alias->func = target->func;
@@ -360,11 +367,16 @@ static int
 linkage_of(int directive)
 {
     switch (directive) {
-    case PTX_D_EXTERN: return PTX_EXTERN;
-    case PTX_D_VISIBLE: return PTX_VISIBLE;
-    case PTX_D_WEAK: return PTX_WEAK;
-    case PTX_D_COMMON: return PTX_COMMON;
-    default: return -1;
+    case PTX_D_EXTERN:
+        return PTX_EXTERN;
+    case PTX_D_VISIBLE:
+        return PTX_VISIBLE;
+    case PTX_D_WEAK:
+        return PTX_WEAK;
+    case PTX_D_COMMON:
+        return PTX_COMMON;
+    default:
+        return -1;
     }
 }
 
@@ -378,8 +390,14 @@ parse_symbol(struct parser *ps, enum ptx_linkage linkage)
     case PTX_D_FUNC:
         take_directive(ps);
         return parse_function(ps, linkage, false);
-    case PTX_D_GLOBAL: case PTX_D_CONST: case PTX_D_SHARED: case PTX_D_LOCAL: case PTX_D_TEX:
-    case PTX_D_SURF: case PTX_D_SAMPLER: case PTX_D_PARAM:
+    case PTX_D_GLOBAL:
+    case PTX_D_CONST:
+    case PTX_D_SHARED:
+    case PTX_D_LOCAL:
+    case PTX_D_TEX:
+    case PTX_D_SURF:
+    case PTX_D_SAMPLER:
+    case PTX_D_PARAM:
         return parse_variable(ps, linkage);
     default:
         return parse_error(ps, "expected a function or variable");
@@ -395,15 +413,28 @@ parse_statement(struct parser *ps)
     if (done)
         return right;
     switch (d) {
-    case PTX_D_VERSION: take_directive(ps); return parse_version(ps);
-    case PTX_D_TARGET: take_directive(ps); return parse_target(ps);
-    case PTX_D_ADDRESS_SIZE: take_directive(ps); return parse_address_size(ps);
-    case PTX_D_ALIAS: take_directive(ps); return parse_alias(ps);
-    case PTX_D_EXTERN: case PTX_D_VISIBLE: case PTX_D_WEAK: case PTX_D_COMMON:
+    case PTX_D_VERSION:
+        take_directive(ps);
+        return parse_version(ps);
+    case PTX_D_TARGET:
+        take_directive(ps);
+        return parse_target(ps);
+    case PTX_D_ADDRESS_SIZE:
+        take_directive(ps);
+        return parse_address_size(ps);
+    case PTX_D_ALIAS:
+        take_directive(ps);
+        return parse_alias(ps);
+    case PTX_D_EXTERN:
+    case PTX_D_VISIBLE:
+    case PTX_D_WEAK:
+    case PTX_D_COMMON:
         take_directive(ps);
         return parse_symbol(ps, (enum ptx_linkage)linkage_of(d));
-    case -1: return parse_error(ps, "expected a directive");
-    default: return parse_symbol(ps, PTX_STATIC);
+    case -1:
+        return parse_error(ps, "expected a directive");
+    default:
+        return parse_symbol(ps, PTX_STATIC);
     }
 }
 
@@ -427,7 +458,8 @@ parse_module(struct parser *ps)
     }
 }
 
-// ---- entry point ------------------------------------------------------------------------------------------
+// ---- entry point
+// ------------------------------------------------------------------------------------------
 static void
 finish(struct parser *ps)
 {

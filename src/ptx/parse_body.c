@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-// ---- labels -----------------------------------------------------------------------------------------------
+// ---- labels
+// -----------------------------------------------------------------------------------------------
 void
 parse_label_ref(struct parser *ps, struct ptx_sym **slot, const char *s, size_t n)
 {
@@ -13,8 +14,8 @@ parse_label_ref(struct parser *ps, struct ptx_sym **slot, const char *s, size_t 
     vec_push(ps->refs, r);
 }
 
-// Resolves what was used since the block began against the names visible at its end. What stays open belongs to the
-// block around it.
+// Resolves what was used since the block began against the names visible at its end. What stays
+// open belongs to the block around it.
 static void
 resolve_labels(struct parser *ps, size_t from, bool last)
 {
@@ -28,7 +29,8 @@ resolve_labels(struct parser *ps, size_t from, bool last)
         else if (!last)
             ps->refs[kept++] = *r;
         else if (!(*r->slot = strmap_getn(&ps->m->sym, r->s, r->len)))
-            ptx_diag_add(ps->d, true, (int)r->line, (int)r->col, "undefined label '%.*s'", r->len > 100 ? 100 : (int)r->len, r->s);
+            ptx_diag_add(ps->d, true, (int)r->line, (int)r->col, "undefined label '%.*s'",
+                         r->len > 100 ? 100 : (int)r->len, r->s);
     }
     if (ps->refs)
         vec_hdr_(ps->refs)->len = kept;
@@ -65,7 +67,8 @@ define_label(struct parser *ps, const char *s, size_t n)
     return true;
 }
 
-// ---- what a label may name ----------------------------------------------------------------------------------------
+// ---- what a label may name
+// ----------------------------------------------------------------------------------------
 static bool
 parse_callprototype(struct parser *ps, const char *label, size_t n)
 {
@@ -80,7 +83,8 @@ parse_callprototype(struct parser *ps, const char *label, size_t n)
         uint64_t ignored;
         if (d == PTX_D_NORETURN)
             sym->proto->noreturn = true;
-        else if ((d != PTX_D_ABI_PRESERVE && d != PTX_D_ABI_PRESERVE_CONTROL) || !parse_unsigned(ps, UINT32_MAX, &ignored))
+        else if ((d != PTX_D_ABI_PRESERVE && d != PTX_D_ABI_PRESERVE_CONTROL) ||
+                 !parse_unsigned(ps, UINT32_MAX, &ignored))
             return parse_error(ps, "directive is not allowed on a prototype");
     }
     return parse_declare(ps, sym, label) && parse_expect(ps, ';');
@@ -137,7 +141,8 @@ parse_targets(struct parser *ps, const char *label, size_t n, bool calls)
         if (!calls)
             parse_label_ref(ps, slot, list[i].s, list[i].n);
         else if (!(*slot = parse_find_sym(ps, list[i].s, list[i].n)))
-            right = parse_error(ps, "unknown function '%.*s'", list[i].n > 100 ? 100 : (int)list[i].n, list[i].s);
+            right = parse_error(ps, "unknown function '%.*s'",
+                                list[i].n > 100 ? 100 : (int)list[i].n, list[i].s);
     }
     vec_free(list);
     return right && parse_declare(ps, sym, label) && parse_expect(ps, ';');
@@ -158,7 +163,8 @@ parse_labelled(struct parser *ps, const char *s, size_t n)
     return parse_targets(ps, s, n, d == PTX_D_CALLTARGETS);
 }
 
-// ---- statements -----------------------------------------------------------------------------------------------------
+// ---- statements
+// -----------------------------------------------------------------------------------------------------
 static bool
 parse_body_directive(struct parser *ps)
 {
@@ -168,7 +174,12 @@ parse_body_directive(struct parser *ps)
     case PTX_D_REG:
         ps->lx.p += 4;
         return parse_registers(ps);
-    case PTX_D_LOCAL: case PTX_D_SHARED: case PTX_D_GLOBAL: case PTX_D_CONST: case PTX_D_PARAM: case PTX_D_TEX:
+    case PTX_D_LOCAL:
+    case PTX_D_SHARED:
+    case PTX_D_GLOBAL:
+    case PTX_D_CONST:
+    case PTX_D_PARAM:
+    case PTX_D_TEX:
         return parse_variable(ps, PTX_STATIC);
     case PTX_D_EXTERN:
         ps->lx.p += 7;
@@ -216,10 +227,16 @@ static bool
 parse_body_statement(struct parser *ps)
 {
     switch (*ps->lx.p) {
-    case '@': return parse_guarded(ps);
-    case '.': return parse_body_directive(ps);
-    case ';': ps->lx.p++; return true;
-    case '{': ps->lx.p++; return open_block(ps);
+    case '@':
+        return parse_guarded(ps);
+    case '.':
+        return parse_body_directive(ps);
+    case ';':
+        ps->lx.p++;
+        return true;
+    case '{':
+        ps->lx.p++;
+        return open_block(ps);
     default:
         if (lex_is(*ps->lx.p, LEX_START))
             return parse_named(ps);

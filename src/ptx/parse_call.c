@@ -24,7 +24,8 @@ parse_target(struct parser *ps, struct ptx_call *c)
     if (!parse_operand(ps, &c->target))
         return false;
     bool function = c->target.kind == PTX_O_SYM && c->target.sym->kind == PTX_SYM_FUNC;
-    return function || c->target.kind == PTX_O_REG || parse_error_at(ps, at, "call of what is no function");
+    return function || c->target.kind == PTX_O_REG ||
+           parse_error_at(ps, at, "call of what is no function");
 }
 
 // The prototype's label; it may come later.

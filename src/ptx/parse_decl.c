@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// ---- symbols ----------------------------------------------------------------------------------------------
+// ---- symbols
+// ----------------------------------------------------------------------------------------------
 struct ptx_sym *
 parse_find_sym(struct parser *ps, const char *s, size_t n)
 {
@@ -44,7 +45,8 @@ parse_declare(struct parser *ps, struct ptx_sym *sym, const char *at)
     return true;
 }
 
-// ---- types ---------------------------------------------------------------------------------------------------
+// ---- types
+// ---------------------------------------------------------------------------------------------------
 bool
 parse_type_word(struct parser *ps, enum ptx_type *type, uint8_t *vec)
 {
@@ -155,7 +157,8 @@ set_size(struct parser *ps, struct ptx_var *v, const struct parse_shape *shape)
     return true;
 }
 
-// ---- variables -------------------------------------------------------------------------------------------
+// ---- variables
+// -------------------------------------------------------------------------------------------
 static struct ptx_sym *
 old_declaration(struct parser *ps, const char *s, size_t n)
 {
@@ -164,7 +167,8 @@ old_declaration(struct parser *ps, const char *s, size_t n)
 
 // A second declaration of a module's variable: the definition fills what .extern announced.
 static bool
-merge_variable(struct parser *ps, struct ptx_sym *old, const struct ptx_var *v, enum ptx_linkage linkage, const char *at)
+merge_variable(struct parser *ps, struct ptx_sym *old, const struct ptx_var *v,
+               enum ptx_linkage linkage, const char *at)
 {
     bool repeats = linkage == PTX_EXTERN || old->linkage == PTX_EXTERN || linkage == PTX_COMMON;
     if (old->kind != PTX_SYM_VAR || !repeats)
@@ -181,7 +185,8 @@ merge_variable(struct parser *ps, struct ptx_sym *old, const struct ptx_var *v, 
 }
 
 static struct ptx_var *
-add_variable(struct parser *ps, const struct ptx_var *proto, enum ptx_linkage linkage, const char *s, size_t n)
+add_variable(struct parser *ps, const struct ptx_var *proto, enum ptx_linkage linkage,
+             const char *s, size_t n)
 {
     struct ptx_sym *old = old_declaration(ps, s, n);
     if (old)
@@ -231,7 +236,8 @@ parse_declarator(struct parser *ps, struct ptx_var base, enum ptx_linkage linkag
         return false;
     if (lex_take(&ps->lx, '='))
         return parse_initialiser(ps, v, &shape);
-    if (v->unsized && linkage != PTX_EXTERN && v->space != PTX_SPACE_SHARED && v->space != PTX_SPACE_PARAM)
+    if (v->unsized && linkage != PTX_EXTERN && v->space != PTX_SPACE_SHARED &&
+        v->space != PTX_SPACE_PARAM)
         return parse_error_at(ps, s, "size of '%s' is missing", v->sym->name);
     return true;
 }
@@ -246,7 +252,9 @@ parse_space(struct parser *ps, struct ptx_var *v)
     v->space = w && w->kind == PTX_W_SPACE ? (enum ptx_space)w->value : PTX_SPACE_GLOBAL;
     if (d && (d->value == PTX_D_TEX || d->value == PTX_D_SURF || d->value == PTX_D_SAMPLER)) {
         v->opaque = true; // the form before .texref: .tex .u32 name
-        v->type = d->value == PTX_D_TEX ? PTX_TEXREF : d->value == PTX_D_SURF ? PTX_SURFREF : PTX_SAMPLERREF;
+        v->type = d->value == PTX_D_TEX    ? PTX_TEXREF
+                  : d->value == PTX_D_SURF ? PTX_SURFREF
+                                           : PTX_SAMPLERREF;
     }
     uint64_t bank;
     if (lex_take(&ps->lx, '[')) { // .const[2]
@@ -283,7 +291,8 @@ parse_variable(struct parser *ps, enum ptx_linkage linkage)
     return parse_expect(ps, ';');
 }
 
-// ---- parameters ---------------------------------------------------------------------------------------------
+// ---- parameters
+// ---------------------------------------------------------------------------------------------
 // .ptr {.space} {.align n}
 static bool
 parse_ptr(struct parser *ps, struct ptx_var *v)
@@ -292,14 +301,27 @@ parse_ptr(struct parser *ps, struct ptx_var *v)
     v->ptr_space = PTX_SPACE_GENERIC;
     for (;;) {
         switch (parse_peek_directive(ps)) {
-        case PTX_D_GLOBAL: ps->lx.p += 7; v->ptr_space = PTX_SPACE_GLOBAL; break;
-        case PTX_D_SHARED: ps->lx.p += 7; v->ptr_space = PTX_SPACE_SHARED; break;
-        case PTX_D_CONST: ps->lx.p += 6; v->ptr_space = PTX_SPACE_CONST; break;
-        case PTX_D_LOCAL: ps->lx.p += 6; v->ptr_space = PTX_SPACE_LOCAL; break;
+        case PTX_D_GLOBAL:
+            ps->lx.p += 7;
+            v->ptr_space = PTX_SPACE_GLOBAL;
+            break;
+        case PTX_D_SHARED:
+            ps->lx.p += 7;
+            v->ptr_space = PTX_SPACE_SHARED;
+            break;
+        case PTX_D_CONST:
+            ps->lx.p += 6;
+            v->ptr_space = PTX_SPACE_CONST;
+            break;
+        case PTX_D_LOCAL:
+            ps->lx.p += 6;
+            v->ptr_space = PTX_SPACE_LOCAL;
+            break;
         case PTX_D_ALIGN:
             ps->lx.p += 6;
             return parse_align(ps, &v->ptr_align);
-        default: return true;
+        default:
+            return true;
         }
     }
 }
@@ -327,7 +349,8 @@ parse_param(struct parser *ps, struct ptx_var *v, bool named)
     }
     if (parse_peek_directive(ps) == PTX_D_PTR && !parse_ptr(ps, v))
         return false;
-    if (parse_peek_directive(ps) == PTX_D_ALIGN) { // .param .u64 .align 8 x, as some compilers write it
+    if (parse_peek_directive(ps) ==
+        PTX_D_ALIGN) { // .param .u64 .align 8 x, as some compilers write it
         ps->lx.p += 6;
         if (!parse_align(ps, &v->align))
             return false;
@@ -356,7 +379,8 @@ parse_param(struct parser *ps, struct ptx_var *v, bool named)
     return true;
 }
 
-// ---- registers ---------------------------------------------------------------------------------------------
+// ---- registers
+// ---------------------------------------------------------------------------------------------
 static bool
 add_registers(struct parser *ps, uint64_t count, enum ptx_type t, uint8_t vec, const char *name)
 {
@@ -422,7 +446,8 @@ parse_registers(struct parser *ps)
         if (!n)
             return parse_error(ps, "expected a register's name");
         ps->lx.p += n;
-        if (lex_take(&ps->lx, '<') ? !parse_range(ps, s, n, t, vec) : parse_new_reg(ps, s, n, t, vec) == PTX_NO_REG)
+        if (lex_take(&ps->lx, '<') ? !parse_range(ps, s, n, t, vec)
+                                   : parse_new_reg(ps, s, n, t, vec) == PTX_NO_REG)
             return false;
     } while (lex_take(&ps->lx, ','));
     return parse_expect(ps, ';');

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Constant expressions: C's operators on 64-bit integers and doubles, casts (.s64) and (.u64), WARP_SZ.
+// Constant expressions: C's operators on 64-bit integers and doubles, casts (.s64) and (.u64),
+// WARP_SZ.
 #include "ptx/parser.h"
 
 #include <string.h>
@@ -32,10 +33,10 @@ of_double(double f)
     return (number){.is_float = true, .f = f};
 }
 
-// ---- primaries --------------------------------------------------------------------------------------------
+// ---- primaries
+// --------------------------------------------------------------------------------------------
 // (.s64) or (.u64) behind the parenthesis.
-static bool
-parse_cast(struct parser *ps, number *v, unsigned depth);
+static bool parse_cast(struct parser *ps, number *v, unsigned depth);
 
 static bool
 parse_primary(struct parser *ps, number *v, unsigned depth)
@@ -103,16 +104,37 @@ parse_cast(struct parser *ps, number *v, unsigned depth)
     return true;
 }
 
-// ---- binary operators ---------------------------------------------------------------------------------------
-enum binary { NONE, MUL, DIV, REM, ADD, SUB, SHL, SHR, LT, LE, GT, GE, EQ, NE, AND, XOR, OR, LAND, LOR };
+// ---- binary operators
+// ---------------------------------------------------------------------------------------
+enum binary {
+    NONE,
+    MUL,
+    DIV,
+    REM,
+    ADD,
+    SUB,
+    SHL,
+    SHR,
+    LT,
+    LE,
+    GT,
+    GE,
+    EQ,
+    NE,
+    AND,
+    XOR,
+    OR,
+    LAND,
+    LOR
+};
 
 static const struct {
     char text[3];
     uint8_t op, level;
 } binaries[] = {
-    {"<<", SHL, 8}, {">>", SHR, 8}, {"<=", LE, 7}, {">=", GE, 7}, {"==", EQ, 6}, {"!=", NE, 6},
+    {"<<", SHL, 8},  {">>", SHR, 8}, {"<=", LE, 7},  {">=", GE, 7},  {"==", EQ, 6},  {"!=", NE, 6},
     {"&&", LAND, 2}, {"||", LOR, 1}, {"*", MUL, 10}, {"/", DIV, 10}, {"%", REM, 10}, {"+", ADD, 9},
-    {"-", SUB, 9}, {"<", LT, 7}, {">", GT, 7}, {"&", AND, 5}, {"^", XOR, 4}, {"|", OR, 3},
+    {"-", SUB, 9},   {"<", LT, 7},   {">", GT, 7},   {"&", AND, 5},  {"^", XOR, 4},  {"|", OR, 3},
 };
 
 // Index of the operator at p, or -1.
@@ -130,17 +152,38 @@ apply_float(struct parser *ps, enum binary op, number *a, const number *b)
 {
     double x = as_double(a), y = as_double(b);
     switch (op) {
-    case MUL: *a = of_double(x * y); return true;
-    case DIV: *a = of_double(x / y); return true;
-    case ADD: *a = of_double(x + y); return true;
-    case SUB: *a = of_double(x - y); return true;
-    case LT: *a = of_int(x < y, false); return true;
-    case LE: *a = of_int(x <= y, false); return true;
-    case GT: *a = of_int(x > y, false); return true;
-    case GE: *a = of_int(x >= y, false); return true;
-    case EQ: *a = of_int(x == y, false); return true;
-    case NE: *a = of_int(x != y, false); return true;
-    default: return parse_error(ps, "operator needs integers");
+    case MUL:
+        *a = of_double(x * y);
+        return true;
+    case DIV:
+        *a = of_double(x / y);
+        return true;
+    case ADD:
+        *a = of_double(x + y);
+        return true;
+    case SUB:
+        *a = of_double(x - y);
+        return true;
+    case LT:
+        *a = of_int(x < y, false);
+        return true;
+    case LE:
+        *a = of_int(x <= y, false);
+        return true;
+    case GT:
+        *a = of_int(x > y, false);
+        return true;
+    case GE:
+        *a = of_int(x >= y, false);
+        return true;
+    case EQ:
+        *a = of_int(x == y, false);
+        return true;
+    case NE:
+        *a = of_int(x != y, false);
+        return true;
+    default:
+        return parse_error(ps, "operator needs integers");
     }
 }
 
@@ -154,7 +197,8 @@ apply_div(struct parser *ps, enum binary op, number *a, const number *b, bool u)
     else if (b->i == UINT64_MAX)
         a->i = op == DIV ? -a->i : 0;
     else
-        a->i = (uint64_t)(op == DIV ? (int64_t)a->i / (int64_t)b->i : (int64_t)a->i % (int64_t)b->i);
+        a->i =
+            (uint64_t)(op == DIV ? (int64_t)a->i / (int64_t)b->i : (int64_t)a->i % (int64_t)b->i);
     a->is_unsigned = u;
     return true;
 }
@@ -172,27 +216,56 @@ apply(struct parser *ps, enum binary op, number *a, const number *b)
     uint64_t x = a->i, y = b->i;
     bool less = u ? x < y : (int64_t)x < (int64_t)y;
     switch (op) {
-    case MUL: *a = of_int(x * y, u); break;
-    case DIV: case REM: return apply_div(ps, op, a, b, u);
-    case ADD: *a = of_int(x + y, u); break;
-    case SUB: *a = of_int(x - y, u); break;
-    case SHL: a->i = y < 64 ? x << y : 0; break;
+    case MUL:
+        *a = of_int(x * y, u);
+        break;
+    case DIV:
+    case REM:
+        return apply_div(ps, op, a, b, u);
+    case ADD:
+        *a = of_int(x + y, u);
+        break;
+    case SUB:
+        *a = of_int(x - y, u);
+        break;
+    case SHL:
+        a->i = y < 64 ? x << y : 0;
+        break;
     case SHR:
         if (a->is_unsigned)
             a->i = y < 64 ? x >> y : 0;
         else
             a->i = (uint64_t)((int64_t)x >> (y < 64 ? y : 63));
         break;
-    case LT: *a = of_int(less, false); break;
-    case LE: *a = of_int(less || x == y, false); break;
-    case GT: *a = of_int(!less && x != y, false); break;
-    case GE: *a = of_int(!less, false); break;
-    case EQ: *a = of_int(x == y, false); break;
-    case NE: *a = of_int(x != y, false); break;
-    case AND: *a = of_int(x & y, u); break;
-    case XOR: *a = of_int(x ^ y, u); break;
-    case OR: *a = of_int(x | y, u); break;
-    default: break;
+    case LT:
+        *a = of_int(less, false);
+        break;
+    case LE:
+        *a = of_int(less || x == y, false);
+        break;
+    case GT:
+        *a = of_int(!less && x != y, false);
+        break;
+    case GE:
+        *a = of_int(!less, false);
+        break;
+    case EQ:
+        *a = of_int(x == y, false);
+        break;
+    case NE:
+        *a = of_int(x != y, false);
+        break;
+    case AND:
+        *a = of_int(x & y, u);
+        break;
+    case XOR:
+        *a = of_int(x ^ y, u);
+        break;
+    case OR:
+        *a = of_int(x | y, u);
+        break;
+    default:
+        break;
     }
     return true;
 }
@@ -209,7 +282,8 @@ parse_binary(struct parser *ps, number *v, unsigned least, unsigned depth)
             return true;
         ps->lx.p += binaries[i].text[1] ? 2 : 1;
         number rhs;
-        if (!parse_binary(ps, &rhs, binaries[i].level + 1u, depth + 1) || !apply(ps, binaries[i].op, v, &rhs))
+        if (!parse_binary(ps, &rhs, binaries[i].level + 1u, depth + 1) ||
+            !apply(ps, binaries[i].op, v, &rhs))
             return false;
     }
 }
@@ -222,7 +296,8 @@ parse_ternary(struct parser *ps, number *v, unsigned depth)
     if (!lex_take(&ps->lx, '?'))
         return true;
     number yes, no;
-    if (!parse_ternary(ps, &yes, depth + 1) || !parse_expect(ps, ':') || !parse_ternary(ps, &no, depth + 1))
+    if (!parse_ternary(ps, &yes, depth + 1) || !parse_expect(ps, ':') ||
+        !parse_ternary(ps, &no, depth + 1))
         return false;
     *v = truth(v) ? yes : no;
     return true;

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-// ---- parameter lists ------------------------------------------------------------------------------------------
+// ---- parameter lists
+// ------------------------------------------------------------------------------------------
 static bool
 parse_params(struct parser *ps, struct ptx_var **out, uint32_t *n, bool named, bool *variadic)
 {
@@ -49,9 +50,11 @@ lay_out(struct ptx_var *v, uint32_t n)
 
 // {(results)} name {(parameters)}
 bool
-parse_proto(struct parser *ps, struct ptx_proto *proto, bool named, const char **name, size_t *name_len)
+parse_proto(struct parser *ps, struct ptx_proto *proto, bool named, const char **name,
+            size_t *name_len)
 {
-    if (lex_take(&ps->lx, '(') && !parse_params(ps, &proto->ret, &proto->nret, named, &proto->variadic))
+    if (lex_take(&ps->lx, '(') &&
+        !parse_params(ps, &proto->ret, &proto->nret, named, &proto->variadic))
         return false;
     lex_space(&ps->lx);
     *name = ps->lx.p;
@@ -59,7 +62,8 @@ parse_proto(struct parser *ps, struct ptx_proto *proto, bool named, const char *
     if (!*name_len)
         return parse_error(ps, "expected a function's name");
     ps->lx.p += *name_len;
-    if (lex_take(&ps->lx, '(') && !parse_params(ps, &proto->param, &proto->nparam, named, &proto->variadic))
+    if (lex_take(&ps->lx, '(') &&
+        !parse_params(ps, &proto->param, &proto->nparam, named, &proto->variadic))
         return false;
     lay_out(proto->ret, proto->nret);
     for (uint32_t i = 0; i < proto->nret + proto->nparam; i++) {
@@ -70,7 +74,8 @@ parse_proto(struct parser *ps, struct ptx_proto *proto, bool named, const char *
     return true;
 }
 
-// ---- directives -------------------------------------------------------------------------------------------------
+// ---- directives
+// -------------------------------------------------------------------------------------------------
 static bool
 parse_triple(struct parser *ps, uint32_t out[3])
 {
@@ -104,18 +109,34 @@ parse_function_directive(struct parser *ps, struct ptx_func *f, int d)
     uint32_t ignored;
     ps->lx.p += 1 + lex_word(ps->lx.p + 1);
     switch (d) {
-    case PTX_D_MAXNTID: return parse_triple(ps, f->maxntid);
-    case PTX_D_REQNTID: return parse_triple(ps, f->reqntid);
-    case PTX_D_MINNCTAPERSM: return parse_one(ps, &f->minnctapersm);
-    case PTX_D_MAXNCTAPERSM: return parse_one(ps, &f->maxnctapersm);
-    case PTX_D_MAXNREG: return parse_one(ps, &f->maxnreg);
-    case PTX_D_REQNCTAPERCLUSTER: return parse_triple(ps, f->reqnctapercluster);
-    case PTX_D_MAXCLUSTERRANK: return parse_one(ps, &f->maxclusterrank);
-    case PTX_D_EXPLICITCLUSTER: f->explicit_cluster = true; return true;
-    case PTX_D_BLOCKSARECLUSTERS: f->unique_cta = true; return true;
-    case PTX_D_NORETURN: f->proto.noreturn = true; return true;
-    case PTX_D_ABI_PRESERVE: case PTX_D_ABI_PRESERVE_CONTROL: return parse_one(ps, &ignored);
-    default: return parse_error(ps, "directive is not allowed on a function");
+    case PTX_D_MAXNTID:
+        return parse_triple(ps, f->maxntid);
+    case PTX_D_REQNTID:
+        return parse_triple(ps, f->reqntid);
+    case PTX_D_MINNCTAPERSM:
+        return parse_one(ps, &f->minnctapersm);
+    case PTX_D_MAXNCTAPERSM:
+        return parse_one(ps, &f->maxnctapersm);
+    case PTX_D_MAXNREG:
+        return parse_one(ps, &f->maxnreg);
+    case PTX_D_REQNCTAPERCLUSTER:
+        return parse_triple(ps, f->reqnctapercluster);
+    case PTX_D_MAXCLUSTERRANK:
+        return parse_one(ps, &f->maxclusterrank);
+    case PTX_D_EXPLICITCLUSTER:
+        f->explicit_cluster = true;
+        return true;
+    case PTX_D_BLOCKSARECLUSTERS:
+        f->unique_cta = true;
+        return true;
+    case PTX_D_NORETURN:
+        f->proto.noreturn = true;
+        return true;
+    case PTX_D_ABI_PRESERVE:
+    case PTX_D_ABI_PRESERVE_CONTROL:
+        return parse_one(ps, &ignored);
+    default:
+        return parse_error(ps, "directive is not allowed on a function");
     }
 }
 
@@ -136,7 +157,8 @@ parse_directives(struct parser *ps, struct ptx_func *f)
     }
 }
 
-// ---- functions ----------------------------------------------------------------------------------------------------
+// ---- functions
+// ----------------------------------------------------------------------------------------------------
 static void
 begin_function(struct parser *ps, struct ptx_func *f)
 {
@@ -154,7 +176,8 @@ begin_function(struct parser *ps, struct ptx_func *f)
 }
 
 #define KEEP(array, count, vec, type)                                                              \
-    ((count) = (uint32_t)vec_len(vec), (array) = arena_alloc(ps->a, ((size_t)(count) + 1) * sizeof(type)), \
+    ((count) = (uint32_t)vec_len(vec),                                                             \
+     (array) = arena_alloc(ps->a, ((size_t)(count) + 1) * sizeof(type)),                           \
      (count) ? memcpy((array), (vec), (count) * sizeof(type)) : NULL)
 
 static void
@@ -187,9 +210,11 @@ function_symbol(struct parser *ps, const char *s, size_t n, enum ptx_linkage lin
     return old;
 }
 
-// Binds what was parsed to its name: a new function, or the earlier declaration's node, which callers point to.
+// Binds what was parsed to its name: a new function, or the earlier declaration's node, which
+// callers point to.
 static bool
-bind_function(struct parser *ps, struct ptx_func *f, enum ptx_linkage linkage, const char *s, size_t n)
+bind_function(struct parser *ps, struct ptx_func *f, enum ptx_linkage linkage, const char *s,
+              size_t n)
 {
     struct ptx_sym *sym = function_symbol(ps, s, n, linkage, f->has_body);
     if (!sym)

@@ -6,7 +6,8 @@
 
 #include "ptx/half.h"
 
-// Bytes are gathered in a vec that grows with the elements read, never with the size that the variable claims.
+// Bytes are gathered in a vec that grows with the elements read, never with the size that the
+// variable claims.
 struct init {
     struct parser *ps;
     struct ptx_var *v;
@@ -49,15 +50,20 @@ static void
 store(struct init *in, uint64_t index, const struct lex_number *n)
 {
     uint64_t bits = n->i;
-    bool wants_float = in->v->type == PTX_F64 || in->v->type == PTX_F32 || in->v->type == PTX_F16 || in->v->type == PTX_BF16;
+    bool wants_float = in->v->type == PTX_F64 || in->v->type == PTX_F32 || in->v->type == PTX_F16 ||
+                       in->v->type == PTX_BF16;
     if (wants_float)
-        bits = float_bits(n->is_float ? n->f : n->is_unsigned ? (double)n->i : (double)(int64_t)n->i, in->v->type);
+        bits = float_bits(n->is_float      ? n->f
+                          : n->is_unsigned ? (double)n->i
+                                           : (double)(int64_t)n->i,
+                          in->v->type);
     else if (n->is_float)
         bits = n->f32_bits ? float_bits(n->f, PTX_F32) : float_bits(n->f, PTX_F64);
     memcpy(in->bytes + index * in->element, &bits, in->element < 8 ? in->element : 8);
 }
 
-// ---- addresses ------------------------------------------------------------------------------------------------
+// ---- addresses
+// ------------------------------------------------------------------------------------------------
 static bool
 parse_addend(struct parser *ps, int64_t *addend)
 {
@@ -84,11 +90,13 @@ parse_symbol_address(struct init *in, struct ptx_reloc *r, bool may_wrap)
     ps->lx.p += n;
     if (may_wrap && n == 7 && !memcmp(s, "generic", 7) && lex_take(&ps->lx, '(')) {
         r->generic = true;
-        return parse_symbol_address(in, r, false) && parse_expect(ps, ')') && parse_addend(ps, &r->addend);
+        return parse_symbol_address(in, r, false) && parse_expect(ps, ')') &&
+               parse_addend(ps, &r->addend);
     }
     r->sym = parse_find_sym(ps, s, n);
     if (!r->sym) {
-        struct late_reloc late = {in->v, (uint32_t)vec_len(in->reloc), s, (uint32_t)n, ps->lx.line, lex_col(&ps->lx, s)};
+        struct late_reloc late = {in->v,       (uint32_t)vec_len(in->reloc), s, (uint32_t)n,
+                                  ps->lx.line, lex_col(&ps->lx, s)};
         vec_push(ps->late, late);
     }
     return parse_addend(ps, &r->addend);
@@ -120,8 +128,10 @@ parse_element(struct init *in, uint64_t index)
         store(in, index, &n);
         return true;
     }
-    struct ptx_reloc r = {.offset = index * in->element, .size = (uint8_t)(in->element < 8 ? in->element : 8)};
-    bool symbol = lex_is(*lx->p, LEX_START) && !(lex_ident(lx->p) == 7 && !memcmp(lx->p, "WARP_SZ", 7));
+    struct ptx_reloc r = {.offset = index * in->element,
+                          .size = (uint8_t)(in->element < 8 ? in->element : 8)};
+    bool symbol =
+        lex_is(*lx->p, LEX_START) && !(lex_ident(lx->p) == 7 && !memcmp(lx->p, "WARP_SZ", 7));
     if (symbol) {
         if (!parse_symbol_address(in, &r, true))
             return false;
@@ -139,7 +149,8 @@ parse_element(struct init *in, uint64_t index)
     return true;
 }
 
-// ---- braces -----------------------------------------------------------------------------------------------------
+// ---- braces
+// -----------------------------------------------------------------------------------------------------
 // Elements below one index of dimension `level`.
 static uint64_t
 stride_of(const struct init *in, unsigned level)
@@ -150,7 +161,8 @@ stride_of(const struct init *in, unsigned level)
     return n;
 }
 
-// The contents of braces whose elements have index `base` on; nested braces begin at a multiple of the stride of theirs.
+// The contents of braces whose elements have index `base` on; nested braces begin at a multiple of
+// the stride of theirs.
 static bool
 parse_braces(struct init *in, unsigned level, uint64_t base)
 {
@@ -185,7 +197,8 @@ finish(struct init *in)
         v->init = memcpy(arena_alloc(a, v->init_size), in->bytes, v->init_size);
     v->nreloc = (uint32_t)vec_len(in->reloc);
     if (v->nreloc)
-        v->reloc = memcpy(arena_alloc(a, v->nreloc * sizeof *v->reloc), in->reloc, v->nreloc * sizeof *v->reloc);
+        v->reloc = memcpy(arena_alloc(a, v->nreloc * sizeof *v->reloc), in->reloc,
+                          v->nreloc * sizeof *v->reloc);
     if (v->unsized) {
         uint64_t row = stride_of(in, 0) * in->element;
         v->size = (v->init_size + row - 1) / row * row;
@@ -202,7 +215,8 @@ parse_initialiser(struct parser *ps, struct ptx_var *v, const struct parse_shape
         return *ps->lx.p == '{' ? parse_skip_braces(ps) : parse_error(ps, "expected '{'");
     if (v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST)
         return parse_error(ps, "only .global and .const variables can be initialised");
-    struct init in = {.ps = ps, .v = v, .shape = shape, .element = (ptx_type_bits(v->type) + 7) / 8};
+    struct init in = {
+        .ps = ps, .v = v, .shape = shape, .element = (ptx_type_bits(v->type) + 7) / 8};
     in.limit = v->unsized ? UINT64_MAX : v->size / in.element;
     bool right = lex_take(&ps->lx, '{') ? parse_braces(&in, 0, 0) : parse_element(&in, 0);
     if (right)
@@ -219,7 +233,8 @@ parse_late_relocs(struct parser *ps)
         struct late_reloc *l = &ps->late[i];
         struct ptx_sym *s = strmap_getn(&ps->m->sym, l->s, l->len);
         if (!s)
-            ptx_diag_add(ps->d, true, (int)l->line, (int)l->col, "unknown symbol '%.*s'", l->len > 100 ? 100 : (int)l->len, l->s);
+            ptx_diag_add(ps->d, true, (int)l->line, (int)l->col, "unknown symbol '%.*s'",
+                         l->len > 100 ? 100 : (int)l->len, l->s);
         else if (l->index < l->var->nreloc)
             l->var->reloc[l->index].sym = s;
     }

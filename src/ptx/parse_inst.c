@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Parser: instructions. A module uses few different opcodes with their suffixes: each is decoded once and then found in a cache.
+// Parser: instructions. A module uses few different opcodes with their suffixes: each is decoded
+// once and then found in a cache.
 #include "ptx/parser.h"
 
 #include <string.h>
 
-// ---- opcodes ----------------------------------------------------------------------------------------------------
+// ---- opcodes
+// ----------------------------------------------------------------------------------------------------
 // Length of the opcode with its dotted suffixes at s.
 static size_t
 opcode_length(const char *s)
@@ -97,8 +99,11 @@ decode_suffix(struct decoder *d, const char *s, size_t n)
     struct ptx_inst *in = d->in;
     const struct ptx_word *w = ptx_word_find(&ptx_suffixes, s, n);
     switch (w ? w->kind : PTX_W_NONE) {
-    case PTX_W_MOD: return add_mod(d, w->value);
-    case PTX_W_VEC: in->vec = (uint8_t)w->value; return true;
+    case PTX_W_MOD:
+        return add_mod(d, w->value);
+    case PTX_W_VEC:
+        in->vec = (uint8_t)w->value;
+        return true;
     case PTX_W_SPACE:
         add_space(in, w->value);
         return !w->extra || add_mod(d, w->extra);
@@ -110,7 +115,8 @@ decode_suffix(struct decoder *d, const char *s, size_t n)
         in->type[in->ntype++] = (uint8_t)w->value;
         return true;
     default:
-        return parse_error_at(d->ps, s, "unknown modifier '.%.*s' of '%s'", n > 64 ? 64 : (int)n, s, ptx_op_name(in->op));
+        return parse_error_at(d->ps, s, "unknown modifier '.%.*s' of '%s'", n > 64 ? 64 : (int)n, s,
+                              ptx_op_name(in->op));
     }
 }
 
@@ -126,7 +132,8 @@ decode(struct parser *ps, const char *s, size_t n, struct ptx_inst *in)
         if (!decode_suffix(&d, suffix, m))
             return false;
     if (in->nmod)
-        in->mod = memcpy(arena_alloc(ps->a, in->nmod * sizeof *d.mods), d.mods, in->nmod * sizeof *d.mods);
+        in->mod = memcpy(arena_alloc(ps->a, in->nmod * sizeof *d.mods), d.mods,
+                         in->nmod * sizeof *d.mods);
     return true;
 }
 
@@ -178,7 +185,8 @@ parse_opcode(struct parser *ps, struct ptx_inst *in)
     return true;
 }
 
-// ---- instructions ---------------------------------------------------------------------------------------------------
+// ---- instructions
+// ---------------------------------------------------------------------------------------------------
 bool
 parse_guard(struct parser *ps, bool *neg, uint32_t *reg)
 {

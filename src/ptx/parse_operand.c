@@ -22,8 +22,10 @@ pop(struct parser *ps, unsigned base)
     return memcpy(arena_alloc(ps->a, size), &ps->stack[base], size);
 }
 
-// ---- registers -----------------------------------------------------------------------------------------------------
-// Register `s` as a member of a range whose prefix has `len` characters, or PTX_NO_REG. *depth: of its block.
+// ---- registers
+// -----------------------------------------------------------------------------------------------------
+// Register `s` as a member of a range whose prefix has `len` characters, or PTX_NO_REG. *depth: of
+// its block.
 static uint32_t
 in_range(struct parser *ps, const char *s, size_t n, size_t len, uint32_t *depth)
 {
@@ -91,7 +93,8 @@ parse_component(struct parser *ps, struct ptx_operand *o)
     return true;
 }
 
-// ---- numbers ---------------------------------------------------------------------------------------------------------
+// ---- numbers
+// ---------------------------------------------------------------------------------------------------------
 static bool
 parse_immediate(struct parser *ps, struct ptx_operand *o)
 {
@@ -134,7 +137,8 @@ parse_offset(struct parser *ps, int64_t *off)
     return parse_constant_int(ps, off);
 }
 
-// ---- names -----------------------------------------------------------------------------------------------------------
+// ---- names
+// -----------------------------------------------------------------------------------------------------------
 static bool
 parse_sreg(struct parser *ps, struct ptx_operand *o, const char *s, size_t n)
 {
@@ -174,7 +178,8 @@ parse_name(struct parser *ps, struct ptx_operand *o)
     return o->sym || parse_error_at(ps, s, "unknown symbol '%.*s'", n > 100 ? 100 : (int)n, s);
 }
 
-// ---- addresses and vectors ---------------------------------------------------------------------------------------------
+// ---- addresses and vectors
+// ---------------------------------------------------------------------------------------------
 static const struct ptx_operand none = {.reg = PTX_NO_REG};
 
 static bool
@@ -251,7 +256,8 @@ parse_address(struct parser *ps, struct ptx_operand *o)
     return true;
 }
 
-// ---- operands ----------------------------------------------------------------------------------------------------------
+// ---- operands
+// ----------------------------------------------------------------------------------------------------------
 static bool
 parse_plain(struct parser *ps, struct ptx_operand *o)
 {
@@ -263,17 +269,22 @@ parse_plain(struct parser *ps, struct ptx_operand *o)
         return o->kind != PTX_O_SYM || parse_offset(ps, &o->off);
     }
     switch (*p) {
-    case '{': return parse_vector(ps, o);
-    case '[': return parse_address(ps, o);
-    case '!': case '-':
+    case '{':
+        return parse_vector(ps, o);
+    case '[':
+        return parse_address(ps, o);
+    case '!':
+    case '-':
         while (*++p == ' ')
             ;
         if (!lex_is(*p, LEX_START) || *p == 'W')
             return parse_immediate(ps, o);
         ps->lx.p = p;
         o->neg = true;
-        return parse_name(ps, o) && (o->kind == PTX_O_REG || parse_error(ps, "expected a register"));
-    default: return parse_immediate(ps, o);
+        return parse_name(ps, o) &&
+               (o->kind == PTX_O_REG || parse_error(ps, "expected a register"));
+    default:
+        return parse_immediate(ps, o);
     }
 }
 
@@ -281,7 +292,8 @@ bool
 parse_operand(struct parser *ps, struct ptx_operand *o)
 {
     unsigned depth = ps->nested++;
-    bool right = depth < PARSE_MAX_DEPTH ? parse_plain(ps, o) : parse_error(ps, "operand too deeply nested");
+    bool right =
+        depth < PARSE_MAX_DEPTH ? parse_plain(ps, o) : parse_error(ps, "operand too deeply nested");
     ps->nested = depth;
     if (!right)
         return false;

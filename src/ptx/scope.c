@@ -7,7 +7,8 @@
 
 #include "base/hash.h"
 
-// Names of up to 16 characters are hashed from two words; the text's padding makes reading eight bytes safe.
+// Names of up to 16 characters are hashed from two words; the text's padding makes reading eight
+// bytes safe.
 static uint32_t
 name_hash(const char *s, size_t n, bool range)
 {
@@ -24,7 +25,8 @@ names_find(const struct names *t, const char *s, size_t n, bool range)
     uint32_t hash = name_hash(s, n, range);
     for (uint32_t i = t->bucket[hash & (t->nbucket - 1)]; i; i = t->list[i - 1].next) {
         struct name *e = &t->list[i - 1];
-        if (e->hash == hash && e->len == n && (e->kind == NAME_RANGE) == range && !memcmp(e->s, s, n))
+        if (e->hash == hash && e->len == n && (e->kind == NAME_RANGE) == range &&
+            !memcmp(e->s, s, n))
             return e;
     }
     return NULL;
@@ -35,7 +37,8 @@ names_older(const struct names *t, const struct name *e)
 {
     for (uint32_t i = e->next; i; i = t->list[i - 1].next) {
         struct name *o = &t->list[i - 1];
-        if (o->hash == e->hash && o->len == e->len && o->kind == e->kind && !memcmp(o->s, e->s, e->len))
+        if (o->hash == e->hash && o->len == e->len && o->kind == e->kind &&
+            !memcmp(o->s, e->s, e->len))
             return o;
     }
     return NULL;
@@ -69,7 +72,10 @@ names_add(struct names *t, const char *s, size_t n, bool range, uint32_t depth)
         return NULL;
     if (vec_len(t->list) >= t->nbucket)
         grow(t);
-    struct name e = {.s = s, .len = (uint32_t)n, .hash = name_hash(s, n, range), .depth = depth,
+    struct name e = {.s = s,
+                     .len = (uint32_t)n,
+                     .hash = name_hash(s, n, range),
+                     .depth = depth,
                      .kind = range ? NAME_RANGE : NAME_SYM};
     vec_push(t->list, e);
     link_name(t, (uint32_t)vec_len(t->list) - 1);

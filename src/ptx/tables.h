@@ -7,7 +7,8 @@
 
 #include "ptx/ptx.h"
 
-// ---- words ----------------------------------------------------------------------------------------
+// ---- words
+// ----------------------------------------------------------------------------------------
 enum ptx_word_kind {
     PTX_W_NONE,
     PTX_W_MOD,   // value: enum ptx_mod
@@ -71,29 +72,68 @@ extern const struct ptx_op_node ptx_op_nodes[];
 
 enum ptx_directive {
 #define D(name) PTX_D_##name
-    D(VERSION), D(TARGET), D(ADDRESS_SIZE), D(ENTRY), D(FUNC), D(VISIBLE), D(EXTERN), D(WEAK),
-    D(COMMON), D(GLOBAL), D(SHARED), D(CONST), D(LOCAL), D(PARAM), D(REG), D(TEX), D(ALIGN),
-    D(PRAGMA), D(FILE), D(LOC), D(SECTION), D(ALIAS), D(ATTRIBUTE), D(CALLPROTOTYPE),
-    D(CALLTARGETS), D(BRANCHTARGETS), D(MAXNTID), D(REQNTID), D(MINNCTAPERSM), D(MAXNCTAPERSM),
-    D(MAXNREG), D(NORETURN), D(ABI_PRESERVE), D(ABI_PRESERVE_CONTROL), D(EXPLICITCLUSTER),
-    D(REQNCTAPERCLUSTER), D(MAXCLUSTERRANK), D(BLOCKSARECLUSTERS), D(PTR), D(SREG), D(UNIFIED),
-    D(MANAGED), D(SURF), D(SAMPLER), D(IDENT),
+    D(VERSION),
+    D(TARGET),
+    D(ADDRESS_SIZE),
+    D(ENTRY),
+    D(FUNC),
+    D(VISIBLE),
+    D(EXTERN),
+    D(WEAK),
+    D(COMMON),
+    D(GLOBAL),
+    D(SHARED),
+    D(CONST),
+    D(LOCAL),
+    D(PARAM),
+    D(REG),
+    D(TEX),
+    D(ALIGN),
+    D(PRAGMA),
+    D(FILE),
+    D(LOC),
+    D(SECTION),
+    D(ALIAS),
+    D(ATTRIBUTE),
+    D(CALLPROTOTYPE),
+    D(CALLTARGETS),
+    D(BRANCHTARGETS),
+    D(MAXNTID),
+    D(REQNTID),
+    D(MINNCTAPERSM),
+    D(MAXNCTAPERSM),
+    D(MAXNREG),
+    D(NORETURN),
+    D(ABI_PRESERVE),
+    D(ABI_PRESERVE_CONTROL),
+    D(EXPLICITCLUSTER),
+    D(REQNCTAPERCLUSTER),
+    D(MAXCLUSTERRANK),
+    D(BLOCKSARECLUSTERS),
+    D(PTR),
+    D(SREG),
+    D(UNIFIED),
+    D(MANAGED),
+    D(SURF),
+    D(SAMPLER),
+    D(IDENT),
     PTX_DIRECTIVES
 #undef D
 };
 
-// ---- forms ------------------------------------------------------------------------------------------
-// Type of an operand in a form: 0..3 the type written at that place, or one of these.
-// PTX_T_WIDER + k: type k or a wider register.
+// ---- forms
+// ------------------------------------------------------------------------------------------ Type
+// of an operand in a form: 0..3 the type written at that place, or one of these. PTX_T_WIDER + k:
+// type k or a wider register.
 enum { PTX_T_WIDER = 4, PTX_T_WIDE = 8, PTX_T_ANY = 9, PTX_T_FIXED = 16 /* + enum ptx_type */ };
 
 enum {
-    PTX_F_END = 1,   // ends a basic block
-    PTX_F_MEM = 2,   // touches memory or orders accesses to it
-    PTX_F_VEC = 4,   // takes .v2 .v4 .v8
-    PTX_F_MASK = 8,  // .b1 and .b32 are lane masks
+    PTX_F_END = 1,  // ends a basic block
+    PTX_F_MEM = 2,  // touches memory or orders accesses to it
+    PTX_F_VEC = 4,  // takes .v2 .v4 .v8
+    PTX_F_MASK = 8, // .b1 and .b32 are lane masks
     PTX_F_NOGUARD = 16,
-    PTX_F_FREE = 32  // operands unchecked
+    PTX_F_FREE = 32 // operands unchecked
 };
 
 struct ptx_form_operand {

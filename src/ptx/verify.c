@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Verifier: walks a module after parsing. Where ptxas is lenient, so is this: a wrong refusal is worse than a late one.
+// Verifier: walks a module after parsing. Where ptxas is lenient, so is this: a wrong refusal is
+// worse than a late one.
 #include "ptx/verify.h"
 
 #include <stdarg.h>
@@ -20,7 +21,8 @@ verify_error(struct verifier *v, const struct ptx_inst *i, const char *fmt, ...)
     return false;
 }
 
-// ---- calls ---------------------------------------------------------------------------------------------------------
+// ---- calls
+// ---------------------------------------------------------------------------------------------------------
 static const struct ptx_proto *
 proto_of(const struct ptx_call *c)
 {
@@ -30,23 +32,27 @@ proto_of(const struct ptx_call *c)
         return NULL;
     if (c->proto->kind == PTX_SYM_PROTO)
         return c->proto->proto;
-    if (c->proto->kind == PTX_SYM_TARGETS && c->proto->targets->n && c->proto->targets->sym[0]->kind == PTX_SYM_FUNC)
+    if (c->proto->kind == PTX_SYM_TARGETS && c->proto->targets->n &&
+        c->proto->targets->sym[0]->kind == PTX_SYM_FUNC)
         return &c->proto->targets->sym[0]->func->proto;
     return NULL;
 }
 
 static bool
-check_list(struct verifier *v, const struct ptx_inst *i, const struct ptx_operand *arg, unsigned n, const struct ptx_var *param,
-           unsigned nparam, bool variadic, const char *what)
+check_list(struct verifier *v, const struct ptx_inst *i, const struct ptx_operand *arg, unsigned n,
+           const struct ptx_var *param, unsigned nparam, bool variadic, const char *what)
 {
     if (n != nparam && !(variadic && n + 1 >= nparam))
         return verify_error(v, i, "%u %ss where the prototype has %u", n, what, nparam);
     for (unsigned k = 0; k < n && k < nparam; k++) {
         const struct ptx_operand *o = &arg[k];
-        bool var = o->kind == PTX_O_SYM && (o->sym->kind == PTX_SYM_VAR || o->sym->kind == PTX_SYM_PARAM);
-        if (var && !param[k].unsized && param[k].space == PTX_SPACE_PARAM && o->sym->var->size != param[k].size)
-            return verify_error(v, i, "%s %u has %llu bytes where the prototype has %llu", what, k + 1,
-                                (unsigned long long)o->sym->var->size, (unsigned long long)param[k].size);
+        bool var =
+            o->kind == PTX_O_SYM && (o->sym->kind == PTX_SYM_VAR || o->sym->kind == PTX_SYM_PARAM);
+        if (var && !param[k].unsized && param[k].space == PTX_SPACE_PARAM &&
+            o->sym->var->size != param[k].size)
+            return verify_error(v, i, "%s %u has %llu bytes where the prototype has %llu", what,
+                                k + 1, (unsigned long long)o->sym->var->size,
+                                (unsigned long long)param[k].size);
     }
     return true;
 }
@@ -55,18 +61,21 @@ static bool
 verify_call(struct verifier *v, const struct ptx_inst *i)
 {
     const struct ptx_call *c = i->call;
-    if (c->target.kind == PTX_O_REG && c->proto && c->proto->kind != PTX_SYM_PROTO && c->proto->kind != PTX_SYM_TARGETS)
+    if (c->target.kind == PTX_O_REG && c->proto && c->proto->kind != PTX_SYM_PROTO &&
+        c->proto->kind != PTX_SYM_TARGETS)
         return verify_error(v, i, "'%s' is no prototype", c->proto->name);
     if (c->target.kind == PTX_O_SYM && c->target.sym->func->is_entry)
         return verify_error(v, i, "'%s' is a kernel", c->target.sym->name);
     const struct ptx_proto *p = proto_of(c);
     if (!p)
-        return c->target.kind != PTX_O_REG || c->proto || verify_error(v, i, "an indirect call needs a prototype");
+        return c->target.kind != PTX_O_REG || c->proto ||
+               verify_error(v, i, "an indirect call needs a prototype");
     return check_list(v, i, c->ret, c->nret, p->ret, p->nret, false, "result") &&
            check_list(v, i, c->arg, c->narg, p->param, p->nparam, p->variadic, "argument");
 }
 
-// ---- instructions ------------------------------------------------------------------------------------------------
+// ---- instructions
+// ------------------------------------------------------------------------------------------------
 static bool
 verify_vector(struct verifier *v, const struct ptx_inst *i)
 {
@@ -83,7 +92,8 @@ verify_space(struct verifier *v, const struct ptx_inst *i)
         return true;
     for (unsigned k = 0; k < i->noperand; k++) {
         const struct ptx_operand *o = &i->operand[k];
-        bool var = o->kind == PTX_O_ADDR && o->sym && (o->sym->kind == PTX_SYM_VAR || o->sym->kind == PTX_SYM_PARAM);
+        bool var = o->kind == PTX_O_ADDR && o->sym &&
+                   (o->sym->kind == PTX_SYM_VAR || o->sym->kind == PTX_SYM_PARAM);
         if (var && i->space != PTX_SPACE_GENERIC && o->sym->var->space != i->space)
             return verify_error(v, i, "'%s' lies in another state space", o->sym->name);
     }
@@ -118,7 +128,8 @@ verify_inst(struct verifier *v, const struct ptx_inst *i)
     }
     if (!right)
         return verify_error(v, i, "%s", why);
-    return verify_vector(v, i) && verify_space(v, i) && (i->call ? verify_call(v, i) : verify_branches(v, i));
+    return verify_vector(v, i) && verify_space(v, i) &&
+           (i->call ? verify_call(v, i) : verify_branches(v, i));
 }
 
 static void

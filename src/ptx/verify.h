@@ -13,10 +13,10 @@ enum verify_stage { FAIL_TYPES, FAIL_SPACE, FAIL_MODS, FAIL_ISA, FAIL_SM, FITS }
 
 // Forms that fit an opcode with its suffixes, operands aside.
 struct verify_opcode {
-    uint64_t hash; // 0: free
+    uint64_t hash;  // 0: free
     uint64_t forms; // bit per form of the op
-    uint16_t best; // index in ptx_forms of the form that got furthest
-    uint8_t stage; // of `best`
+    uint16_t best;  // index in ptx_forms of the form that got furthest
+    uint8_t stage;  // of `best`
 };
 
 struct verifier {
@@ -27,13 +27,15 @@ struct verifier {
 };
 
 // Reports "<op>: text" at the instruction; returns false.
-bool verify_error(struct verifier *v, const struct ptx_inst *i, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+bool verify_error(struct verifier *v, const struct ptx_inst *i, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 // verify_form.c
 const struct verify_opcode *verify_forms(struct verifier *v, const struct ptx_inst *i);
 bool verify_form_error(struct verifier *v, const struct ptx_inst *i, const struct verify_opcode *o);
 
 // verify_operand.c: do the operands fit the form? If not, why[] says so and *at which operand.
-bool verify_operands(const struct verifier *v, const struct ptx_inst *i, const struct ptx_form *form, char why[120]);
+bool verify_operands(const struct verifier *v, const struct ptx_inst *i,
+                     const struct ptx_form *form, char why[120]);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Verifier: types, state spaces, modifiers and versions of an opcode against the forms of its table row.
+// Verifier: types, state spaces, modifiers and versions of an opcode against the forms of its table
+// row.
 #include "ptx/verify.h"
 
 #include <string.h>
@@ -23,7 +24,8 @@ types_fit(const struct ptx_inst *i, const struct ptx_form *f)
 static bool
 space_fits(const struct ptx_inst *i, const struct ptx_form *f)
 {
-    return f->spaces >> i->space & 1 && (i->space2 == PTX_SPACE_GENERIC || f->spaces >> i->space2 & 1);
+    return f->spaces >> i->space & 1 &&
+           (i->space2 == PTX_SPACE_GENERIC || f->spaces >> i->space2 & 1);
 }
 
 static bool
@@ -99,7 +101,8 @@ verify_forms(struct verifier *v, const struct ptx_inst *i)
     return o;
 }
 
-// ---- messages ----------------------------------------------------------------------------------------------------
+// ---- messages
+// ----------------------------------------------------------------------------------------------------
 static bool
 in_set(unsigned set, unsigned mod)
 {
@@ -144,12 +147,16 @@ verify_form_error(struct verifier *v, const struct ptx_inst *i, const struct ver
 {
     const struct ptx_form *f = &ptx_forms[o->best];
     switch (o->stage) {
-    case FAIL_TYPES: return types_error(v, i, f);
-    case FAIL_SPACE: return verify_error(v, i, "state space is not allowed or missing");
-    case FAIL_MODS: return mods_error(v, i, f);
+    case FAIL_TYPES:
+        return types_error(v, i, f);
+    case FAIL_SPACE:
+        return verify_error(v, i, "state space is not allowed or missing");
+    case FAIL_MODS:
+        return mods_error(v, i, f);
     case FAIL_ISA:
-        return verify_error(v, i, "needs PTX ISA version %d.%d, the module says .version %d.%d", f->isa / 10, f->isa % 10,
-                            v->m->version / 10, v->m->version % 10);
-    default: return verify_error(v, i, "needs target sm_%d, the module says sm_%d", f->sm, v->m->target);
+        return verify_error(v, i, "needs PTX ISA version %d.%d, the module says .version %d.%d",
+                            f->isa / 10, f->isa % 10, v->m->version / 10, v->m->version % 10);
+    default:
+        return verify_error(v, i, "needs target sm_%d, the module says sm_%d", f->sm, v->m->target);
     }
 }

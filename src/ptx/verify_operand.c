@@ -18,11 +18,16 @@ static enum ptx_type
 twice(enum ptx_type t)
 {
     switch (t) {
-    case PTX_U16: return PTX_U32;
-    case PTX_S16: return PTX_S32;
-    case PTX_U32: return PTX_U64;
-    case PTX_S32: return PTX_S64;
-    default: return PTX_NONE;
+    case PTX_U16:
+        return PTX_U32;
+    case PTX_S16:
+        return PTX_S32;
+    case PTX_U32:
+        return PTX_U64;
+    case PTX_S32:
+        return PTX_S64;
+    default:
+        return PTX_NONE;
     }
 }
 
@@ -84,7 +89,8 @@ check_register(struct check *c, const struct ptx_operand *o, enum ptx_type t, bo
         return true;
     if (any)
         return FAIL(c, "operand %u: a predicate has no place here", c->number);
-    return FAIL(c, "operand %u: register of type %s where %s is needed", c->number, ptx_type_name(r->type), ptx_type_name(t));
+    return FAIL(c, "operand %u: register of type %s where %s is needed", c->number,
+                ptx_type_name(r->type), ptx_type_name(t));
 }
 
 static bool
@@ -94,7 +100,8 @@ check_vector(struct check *c, const struct ptx_operand *o, bool dst)
         const struct ptx_operand *e = &o->elem[k];
         if (e->kind == PTX_O_REG || (dst && e->kind == PTX_O_SINK))
             continue;
-        if (dst || (e->kind != PTX_O_INT && e->kind != PTX_O_FLT && e->kind != PTX_O_SYM && e->kind != PTX_O_SREG && e->kind != PTX_O_VEC))
+        if (dst || (e->kind != PTX_O_INT && e->kind != PTX_O_FLT && e->kind != PTX_O_SYM &&
+                    e->kind != PTX_O_SREG && e->kind != PTX_O_VEC))
             return FAIL(c, "operand %u: element %u of the vector is no register", c->number, k);
     }
     return true;
@@ -116,17 +123,23 @@ static bool
 check_source(struct check *c, const struct ptx_operand *o, enum ptx_type t, bool any, bool vec)
 {
     switch (o->kind) {
-    case PTX_O_REG: return check_register(c, o, t, any);
+    case PTX_O_REG:
+        return check_register(c, o, t, any);
     case PTX_O_INT:
-        return !ptx_type_float(t) || is_packed(t) || FAIL(c, "operand %u: a floating-point constant is needed", c->number);
-    case PTX_O_FLT: case PTX_O_SREG: return true;
+        return !ptx_type_float(t) || is_packed(t) ||
+               FAIL(c, "operand %u: a floating-point constant is needed", c->number);
+    case PTX_O_FLT:
+    case PTX_O_SREG:
+        return true;
     case PTX_O_SYM:
-        return (o->sym && o->sym->kind != PTX_SYM_LABEL) || FAIL(c, "operand %u: a label is no value", c->number);
+        return (o->sym && o->sym->kind != PTX_SYM_LABEL) ||
+               FAIL(c, "operand %u: a label is no value", c->number);
     case PTX_O_VEC:
         if (vec)
             return check_vector(c, o, false);
         break;
-    default: break;
+    default:
+        break;
     }
     return FAIL(c, "operand %u: a register or constant is needed", c->number);
 }
@@ -135,23 +148,35 @@ static bool
 check_kind(struct check *c, const struct ptx_operand *o, char kind, enum ptx_type t, bool any)
 {
     switch (kind) {
-    case 'd': return check_destination(c, o, t, any, false);
-    case 'D': return check_destination(c, o, t, any, true);
-    case 's': return check_source(c, o, t, any, false);
-    case 'S': return check_source(c, o, t, any, true);
-    case 'i': return o->kind == PTX_O_INT || FAIL(c, "operand %u: an integer constant is needed", c->number);
+    case 'd':
+        return check_destination(c, o, t, any, false);
+    case 'D':
+        return check_destination(c, o, t, any, true);
+    case 's':
+        return check_source(c, o, t, any, false);
+    case 'S':
+        return check_source(c, o, t, any, true);
+    case 'i':
+        return o->kind == PTX_O_INT ||
+               FAIL(c, "operand %u: an integer constant is needed", c->number);
     case 'p':
         if (o->kind == PTX_O_INT)
             return true;
         if (o->kind != PTX_O_REG)
             return FAIL(c, "operand %u: a predicate is needed", c->number);
         return check_register(c, o, PTX_PRED, false);
-    case 'q': return check_destination(c, o, PTX_PRED, false, false);
-    case 'm': return o->kind == PTX_O_ADDR || FAIL(c, "operand %u: an address is needed", c->number);
-    case 't': return o->kind == PTX_O_ADDR || o->kind == PTX_O_TEX || FAIL(c, "operand %u: a texture is needed", c->number);
+    case 'q':
+        return check_destination(c, o, PTX_PRED, false, false);
+    case 'm':
+        return o->kind == PTX_O_ADDR || FAIL(c, "operand %u: an address is needed", c->number);
+    case 't':
+        return o->kind == PTX_O_ADDR || o->kind == PTX_O_TEX ||
+               FAIL(c, "operand %u: a texture is needed", c->number);
     case 'l':
-        return (o->kind == PTX_O_SYM && o->sym && o->sym->kind == PTX_SYM_LABEL) || FAIL(c, "operand %u: a label is needed", c->number);
-    default: return true;
+        return (o->kind == PTX_O_SYM && o->sym && o->sym->kind == PTX_SYM_LABEL) ||
+               FAIL(c, "operand %u: a label is needed", c->number);
+    default:
+        return true;
     }
 }
 
@@ -165,11 +190,13 @@ check_operand(struct check *c, const struct ptx_operand *o, const struct ptx_for
         return check_kind(c, o, f->kind, t, any);
     if (!f->kind2)
         return FAIL(c, "operand %u: no second destination here", c->number);
-    return check_kind(c, &o->elem[0], f->kind, t, any) && check_kind(c, &o->elem[1], f->kind2, PTX_PRED, false);
+    return check_kind(c, &o->elem[0], f->kind, t, any) &&
+           check_kind(c, &o->elem[1], f->kind2, PTX_PRED, false);
 }
 
 bool
-verify_operands(const struct verifier *v, const struct ptx_inst *i, const struct ptx_form *form, char why[120])
+verify_operands(const struct verifier *v, const struct ptx_inst *i, const struct ptx_form *form,
+                char why[120])
 {
     struct check c = {.v = v, .i = i, .why = why};
     if (form->flags & PTX_F_FREE)
@@ -178,7 +205,8 @@ verify_operands(const struct verifier *v, const struct ptx_inst *i, const struct
     for (unsigned k = 0; k < form->noperand; k++)
         least += !ptx_form_operands[form->operand + k].optional;
     if (i->noperand < least || i->noperand > form->noperand)
-        return FAIL(&c, "%u operands where %u are needed", i->noperand, i->noperand < least ? least : form->noperand);
+        return FAIL(&c, "%u operands where %u are needed", i->noperand,
+                    i->noperand < least ? least : form->noperand);
     for (unsigned k = 0; k < i->noperand; k++) {
         c.number = k + 1;
         if (!check_operand(&c, &i->operand[k], &ptx_form_operands[form->operand + k]))

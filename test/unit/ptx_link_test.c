@@ -33,9 +33,10 @@ link2(const char *a, const char *b, bool allow_undefined)
 static void
 resolve(void)
 {
-    struct ptx_program *p = link2(HEAD ".extern .func f();\n.extern .global .u32 g;\n.extern .shared .b8 dyn[];\n"
-                                       ".visible .entry k() { .reg .u32 r; ld.global.u32 r, [g]; call f; ret; }\n",
-                                  HEAD ".visible .func f() { ret; }\n.visible .global .u32 g = 7;\n", false);
+    struct ptx_program *p =
+        link2(HEAD ".extern .func f();\n.extern .global .u32 g;\n.extern .shared .b8 dyn[];\n"
+                   ".visible .entry k() { .reg .u32 r; ld.global.u32 r, [g]; call f; ret; }\n",
+              HEAD ".visible .func f() { ret; }\n.visible .global .u32 g = 7;\n", false);
     CHECK_STR(message, "");
     if (!p)
         return;
@@ -60,7 +61,8 @@ conflicts(void)
     struct ptx_program *p = link2(HEAD ".extern .func f();", NULL, true);
     CHECK(p != NULL);
     ptx_program_free(p);
-    p = link2(HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);", NULL, false);
+    p = link2(HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);", NULL,
+              false);
     CHECK(p != NULL);
     ptx_program_free(p);
 }
@@ -68,8 +70,10 @@ conflicts(void)
 static void
 strengths(void)
 {
-    struct ptx_program *p = link2(HEAD ".weak .global .u32 w = 1;\n.common .global .b8 c[4];\n.global .u32 s = 1;\n",
-                                  HEAD ".visible .global .u32 w = 2;\n.common .global .b8 c[16];\n.global .u32 s = 2;\n", false);
+    struct ptx_program *p = link2(
+        HEAD ".weak .global .u32 w = 1;\n.common .global .b8 c[4];\n.global .u32 s = 1;\n",
+        HEAD ".visible .global .u32 w = 2;\n.common .global .b8 c[16];\n.global .u32 s = 2;\n",
+        false);
     CHECK_STR(message, "");
     if (!p)
         return;
@@ -84,15 +88,17 @@ strengths(void)
 static void
 facts(void)
 {
-    struct ptx_program *p = link2(HEAD
-        ".const .u32 c[3];\n.shared .b8 used[5];\n.shared .align 8 .u64 unused;\n"
-        ".func leaf() { .local .align 8 .b8 x[24]; ret; }\n"
-        ".func mid() { .local .b32 x; .shared .align 4 .b8 own[8]; call leaf; ret; }\n"
-        ".func rec() { .local .b32 x; call rec; ret; }\n"
-        ".visible .entry k() { .local .b64 x; .reg .u32 r; mov.u32 r, used; call mid; ret; }\n"
-        ".visible .entry r() { call rec; ret; }\n"
-        ".visible .entry i() { .reg .b64 a; .reg .u32 b; mov.u64 a, leaf; p: .callprototype _ (); call a, (), p;"
-        " mov.u32 b, %envreg2; ret; }\n", NULL, false);
+    struct ptx_program *p = link2(
+        HEAD ".const .u32 c[3];\n.shared .b8 used[5];\n.shared .align 8 .u64 unused;\n"
+             ".func leaf() { .local .align 8 .b8 x[24]; ret; }\n"
+             ".func mid() { .local .b32 x; .shared .align 4 .b8 own[8]; call leaf; ret; }\n"
+             ".func rec() { .local .b32 x; call rec; ret; }\n"
+             ".visible .entry k() { .local .b64 x; .reg .u32 r; mov.u32 r, used; call mid; ret; }\n"
+             ".visible .entry r() { call rec; ret; }\n"
+             ".visible .entry i() { .reg .b64 a; .reg .u32 b; mov.u64 a, leaf; p: .callprototype _ "
+             "(); call a, (), p;"
+             " mov.u32 b, %envreg2; ret; }\n",
+        NULL, false);
     CHECK_STR(message, "");
     if (!p)
         return;
@@ -115,10 +121,11 @@ facts(void)
 static void
 addresses(void)
 {
-    struct ptx_program *p = link2(HEAD ".extern .func far();\n.func a() { ret; }\n.func b() { ret; }\n"
-                                       ".global .u64 table[2] = {0, b};\n"
-                                       ".visible .entry k() { .reg .b64 x; mov.u64 x, far; call a; ret; }\n",
-                                  HEAD ".visible .func far() { ret; }\n", false);
+    struct ptx_program *p =
+        link2(HEAD ".extern .func far();\n.func a() { ret; }\n.func b() { ret; }\n"
+                   ".global .u64 table[2] = {0, b};\n"
+                   ".visible .entry k() { .reg .b64 x; mov.u64 x, far; call a; ret; }\n",
+              HEAD ".visible .func far() { ret; }\n", false);
     CHECK_STR(message, "");
     if (!p)
         return;

@@ -22,8 +22,10 @@ parse(const char *text)
 #define HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
 // A kernel with some registers of each kind around `body`.
 #define BODY(body)                                                                                 \
-    HEAD ".visible .entry k(.param .u64 p0, .param .u32 p1)\n{\n.reg .b32 %r<20>;\n.reg .b64 %rd<20>;\n"      \
-         ".reg .f32 %f<20>;\n.reg .f64 %fd<9>;\n.reg .b16 %rs<9>;\n.reg .pred %p<9>;\n" body "\nret;\n}\n"
+    HEAD ".visible .entry k(.param .u64 p0, .param .u32 p1)\n{\n.reg .b32 %r<20>;\n.reg .b64 "     \
+         "%rd<20>;\n"                                                                              \
+         ".reg .f32 %f<20>;\n.reg .f64 %fd<9>;\n.reg .b16 %rs<9>;\n.reg .pred %p<9>;\n" body       \
+         "\nret;\n}\n"
 
 static struct ptx_func *
 kernel(struct ptx_module *m)
@@ -52,7 +54,8 @@ refusal(const char *text)
     struct ptx_module *m = ptx_parse(text, strlen(text), "t", &d);
     snprintf(message, sizeof message, "accepted");
     if (!m && vec_len(d.list))
-        snprintf(message, sizeof message, "%d:%d: %s", d.list[0].line, d.list[0].col, d.list[0].text);
+        snprintf(message, sizeof message, "%d:%d: %s", d.list[0].line, d.list[0].col,
+                 d.list[0].text);
     ptx_module_free(m);
     ptx_diags_free(&d);
     return message;
@@ -61,7 +64,8 @@ refusal(const char *text)
 static void
 header(void)
 {
-    struct ptx_module *m = parse(".version 8.7\n.target sm_100a, texmode_independent, debug\n.address_size 64\n");
+    struct ptx_module *m =
+        parse(".version 8.7\n.target sm_100a, texmode_independent, debug\n.address_size 64\n");
     CHECK_INT(m->version, 87);
     CHECK_INT(m->target, 100);
     CHECK_INT(m->target_suffix, 'a');
@@ -122,7 +126,8 @@ static void
 memory(void)
 {
     struct ptx_module *m;
-    const struct ptx_inst *i = one("ld.global.nc.L1::no_allocate.v4.f32 {%f1, %f2, _, %f4}, [%rd1+-16];", &m);
+    const struct ptx_inst *i =
+        one("ld.global.nc.L1::no_allocate.v4.f32 {%f1, %f2, _, %f4}, [%rd1+-16];", &m);
     CHECK_INT(i->space, PTX_SPACE_GLOBAL);
     CHECK_INT(i->vec, 4);
     CHECK(ptx_has(i, PTX_MOD_NC) && ptx_has(i, PTX_MOD_L1_NO_ALLOCATE));
@@ -157,7 +162,9 @@ memory(void)
     CHECK(ptx_has(i, PTX_MOD_ACQ_REL) && ptx_has(i, PTX_MOD_GPU) && ptx_has(i, PTX_MOD_CAS));
     ptx_module_free(m);
 
-    i = one("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];", &m);
+    i = one("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+            "[%r1], [%rd1, {%r2, %r3}], [%r4];",
+            &m);
     CHECK_INT(i->op, PTX_OP_CP_ASYNC_BULK);
     CHECK_INT(i->space, PTX_SPACE_SHARED);
     CHECK_INT(i->space2, PTX_SPACE_GLOBAL);
@@ -214,18 +221,35 @@ expressions(void)
         const char *text;
         long long value;
     } cases[] = {
-        {"(1+2)*3", 9}, {"1+2*3", 7}, {"-5/2", -2}, {"-5%3", -2}, {"1<<4|1", 17}, {"~0", -1},
-        {"!3", 0}, {"1?2:3", 2}, {"0?2:3?4:5", 4}, {"(.u64)-1 > 5", 1}, {"-1 > 5", 0}, {"-8>>1", -4},
-        {"(.u64)-8>>60", 15}, {"7&3^1", 2}, {"1&&0||1", 1}, {"3==3", 1}, {"3!=3", 0}, {"10-4-3", 3},
-        {"WARP_SZ*2", 64}, {"0x7fffffffffffffff+1U", (long long)0x8000000000000000ull}, {"1.5 < 2.5", 1},
+        {"(1+2)*3", 9},
+        {"1+2*3", 7},
+        {"-5/2", -2},
+        {"-5%3", -2},
+        {"1<<4|1", 17},
+        {"~0", -1},
+        {"!3", 0},
+        {"1?2:3", 2},
+        {"0?2:3?4:5", 4},
+        {"(.u64)-1 > 5", 1},
+        {"-1 > 5", 0},
+        {"-8>>1", -4},
+        {"(.u64)-8>>60", 15},
+        {"7&3^1", 2},
+        {"1&&0||1", 1},
+        {"3==3", 1},
+        {"3!=3", 0},
+        {"10-4-3", 3},
+        {"WARP_SZ*2", 64},
+        {"0x7fffffffffffffff+1U", (long long)0x8000000000000000ull},
+        {"1.5 < 2.5", 1},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char text[200];
         struct ptx_module *m;
         snprintf(text, sizeof text, "mov.u64 %%rd1, (%s);", cases[k].text);
         const struct ptx_inst *i = one(text, &m);
-        ok(i && (long long)i->operand[1].ival == cases[k].value, "%s: got %lld, want %lld", cases[k].text,
-           i ? (long long)i->operand[1].ival : 0, cases[k].value);
+        ok(i && (long long)i->operand[1].ival == cases[k].value, "%s: got %lld, want %lld",
+           cases[k].text, i ? (long long)i->operand[1].ival : 0, cases[k].value);
         ptx_module_free(m);
     }
     CHECK_STR(refusal(BODY("mov.u32 %r1, 1/0;")), "12:17: division by zero");
@@ -234,9 +258,10 @@ expressions(void)
 static void
 scopes(void)
 {
-    struct ptx_module *m = parse(BODY("mov.b32 %r1, 1;\n"
-                                      "{ .reg .f64 %r1, t; .reg .b64 %rd<2>; mov.f64 %r1, t; mov.b64 %rd1, %rd5; bra L; L: }\n"
-                                      "mov.b32 %r1, 2;\nbra L;\n{ bra L; }\nL: @%p1 bra L;"));
+    struct ptx_module *m = parse(BODY(
+        "mov.b32 %r1, 1;\n"
+        "{ .reg .f64 %r1, t; .reg .b64 %rd<2>; mov.f64 %r1, t; mov.b64 %rd1, %rd5; bra L; L: }\n"
+        "mov.b32 %r1, 2;\nbra L;\n{ bra L; }\nL: @%p1 bra L;"));
     struct ptx_func *f = kernel(m);
     CHECK_INT(f->reg[f->inst[0].operand[0].reg].type, PTX_B32);
     CHECK_INT(f->reg[f->inst[1].operand[0].reg].type, PTX_F64);
@@ -259,8 +284,9 @@ scopes(void)
 static void
 register_names(void)
 {
-    struct ptx_module *m = parse(HEAD ".entry k()\n{\n.reg .b32 a, r1, x2y<4>, %q7<11>;\n.reg .v4 .f32 v;\n"
-                                      "add.u32 a, r1, x2y3;\nadd.u32 a, %q70, %q710;\nmov.f32 v.y, v.w;\n}\n");
+    struct ptx_module *m =
+        parse(HEAD ".entry k()\n{\n.reg .b32 a, r1, x2y<4>, %q7<11>;\n.reg .v4 .f32 v;\n"
+                   "add.u32 a, r1, x2y3;\nadd.u32 a, %q70, %q710;\nmov.f32 v.y, v.w;\n}\n");
     struct ptx_func *f = kernel(m);
     CHECK_STR(ptx_reg_name(f, f->inst[0].operand[1].reg), "r1");
     CHECK_STR(ptx_reg_name(f, f->inst[0].operand[2].reg), "x2y3");
@@ -277,18 +303,20 @@ register_names(void)
 static void
 functions(void)
 {
-    struct ptx_module *m = parse(HEAD
-        ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
-        ".func (.param .b32 r) f(.param .b64 a, .param .align 8 .b8 s[12]);\n"
-        ".visible .entry k(.param .u8 a, .param .u64 .ptr .global .align 16 b, .param .align 16 .b8 c[20], .param .u16 d)\n"
-        ".maxntid 256, 2\n.minnctapersm 3\n.maxnreg 64\n.reqnctapercluster 2,1,1\n"
-        "{\n.reg .b32 %r<3>; .reg .b64 %rd<3>;\n"
-        "{ .param .b64 x; .param .align 8 .b8 y[12]; .param .b32 z;\n"
-        "call.uni (z), f, (x, y);\n"
-        "proto: .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 8 .b8 _[12]) .noreturn;\n"
-        "call (z), %rd1, (x, y), proto;\n}\n ret;\n}\n"
-        ".func (.param .b32 r) f(.param .b64 a, .param .align 8 .b8 s[12])\n{ ret; }\n"
-        ".func g .noreturn { trap; }\n");
+    struct ptx_module *m =
+        parse(HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+                   ".func (.param .b32 r) f(.param .b64 a, .param .align 8 .b8 s[12]);\n"
+                   ".visible .entry k(.param .u8 a, .param .u64 .ptr .global .align 16 b, .param "
+                   ".align 16 .b8 c[20], .param .u16 d)\n"
+                   ".maxntid 256, 2\n.minnctapersm 3\n.maxnreg 64\n.reqnctapercluster 2,1,1\n"
+                   "{\n.reg .b32 %r<3>; .reg .b64 %rd<3>;\n"
+                   "{ .param .b64 x; .param .align 8 .b8 y[12]; .param .b32 z;\n"
+                   "call.uni (z), f, (x, y);\n"
+                   "proto: .callprototype (.param .b32 _) _ (.param .b64 _, .param .align 8 .b8 "
+                   "_[12]) .noreturn;\n"
+                   "call (z), %rd1, (x, y), proto;\n}\n ret;\n}\n"
+                   ".func (.param .b32 r) f(.param .b64 a, .param .align 8 .b8 s[12])\n{ ret; }\n"
+                   ".func g .noreturn { trap; }\n");
     CHECK_INT(m->nfunc, 4);
     struct ptx_func *k = m->func[2];
     CHECK(k->is_entry && k->has_body);
@@ -328,20 +356,20 @@ functions(void)
 static void
 variables(void)
 {
-    struct ptx_module *m = parse(HEAD
-        ".global .align 4 .b8 a[6] = {1, 2, 0xff};\n"
-        ".const .f32 f[2] = {0f3F800000, 2.0};\n"
-        ".global .u16 g[2][3] = {{1}, {2, 3}};\n"
-        ".extern .shared .align 16 .b8 dyn[];\n"
-        ".visible .global .v2 .f32 v = {1.0, -1};\n"
-        ".global .u64 p[4] = {a, a+4, generic(a), generic(f)+8};\n"
-        ".global .b8 mask[3] = {0xFF(p), 0xFF00(p+1), 0xFF00000000000000(generic(p))};\n"
-        ".global .attribute(.managed) .u32 man;\n"
-        ".global .u32 open[] = {1, 2, 3};\n"
-        ".global .texref t;\n"
-        ".global .samplerref s = { addr_mode_0 = wrap, filter_mode = nearest };\n"
-        ".const[3] .f64 d = 1.0;\n"
-        ".global .u64 fwd = later;\n.global .u32 later, more;\n.global .f16 h = 1.0;\n");
+    struct ptx_module *m =
+        parse(HEAD ".global .align 4 .b8 a[6] = {1, 2, 0xff};\n"
+                   ".const .f32 f[2] = {0f3F800000, 2.0};\n"
+                   ".global .u16 g[2][3] = {{1}, {2, 3}};\n"
+                   ".extern .shared .align 16 .b8 dyn[];\n"
+                   ".visible .global .v2 .f32 v = {1.0, -1};\n"
+                   ".global .u64 p[4] = {a, a+4, generic(a), generic(f)+8};\n"
+                   ".global .b8 mask[3] = {0xFF(p), 0xFF00(p+1), 0xFF00000000000000(generic(p))};\n"
+                   ".global .attribute(.managed) .u32 man;\n"
+                   ".global .u32 open[] = {1, 2, 3};\n"
+                   ".global .texref t;\n"
+                   ".global .samplerref s = { addr_mode_0 = wrap, filter_mode = nearest };\n"
+                   ".const[3] .f64 d = 1.0;\n"
+                   ".global .u64 fwd = later;\n.global .u32 later, more;\n.global .f16 h = 1.0;\n");
     struct ptx_var **v = m->var;
     CHECK_INT(m->nvar, 16);
     CHECK_INT(v[0]->size, 6);
@@ -387,7 +415,8 @@ variables(void)
 static void
 branches(void)
 {
-    struct ptx_module *m = parse(BODY("ts: .branchtargets A, B;\nbrx.idx %r1, ts;\nA: bra.uni B;\nB:"));
+    struct ptx_module *m =
+        parse(BODY("ts: .branchtargets A, B;\nbrx.idx %r1, ts;\nA: bra.uni B;\nB:"));
     const struct ptx_func *f = kernel(m);
     const struct ptx_operand *o = &f->inst[0].operand[1];
     CHECK_INT(f->inst[0].op, PTX_OP_BRX);
@@ -402,10 +431,12 @@ branches(void)
 static void
 debug_directives(void)
 {
-    struct ptx_module *m = parse(HEAD ".file 1 \"a b.cu\", 12, 13\n.section .debug_abbrev\n{\n.b8 1\n$L: { }\n.b32 .debug_str\n}\n"
-        "@@DWARF .section .debug_info\n.pragma \"nounroll\";\n"
-        ".entry k\n{\n.loc 1 2 3\n.loc 1 2 3, function_name $L__info_string0, inlined_at 1 5 6\n.pragma \"x\";\n"
-        "@@DWARF byte\nret;\n}\n");
+    struct ptx_module *m = parse(HEAD ".file 1 \"a b.cu\", 12, 13\n.section .debug_abbrev\n{\n.b8 "
+                                      "1\n$L: { }\n.b32 .debug_str\n}\n"
+                                      "@@DWARF .section .debug_info\n.pragma \"nounroll\";\n"
+                                      ".entry k\n{\n.loc 1 2 3\n.loc 1 2 3, function_name "
+                                      "$L__info_string0, inlined_at 1 5 6\n.pragma \"x\";\n"
+                                      "@@DWARF byte\nret;\n}\n");
     CHECK_INT(m->nfunc, 1);
     CHECK_INT(kernel(m)->ninst, 1);
     ptx_module_free(m);
@@ -423,9 +454,11 @@ alias(void)
 static void
 old_forms(void)
 {
-    struct ptx_module *m = parse(".version 3.2\n.target sm_30\n.entry k(.param .u32 p)\n{\n.reg .u32 %r<5>; .reg .pred %p<3>;\n"
-        "vote.ballot.b32 %r1, %p1;\nshfl.up.b32 %r1|%p1, %r2, 1, 0;\nbar.sync 0;\nld.param.u32 %r1, [p];\n}\n"
-        ".func (.reg .u32 d) f(.reg .u32 a) { add.u32 d, a, 1; ret; }\n");
+    struct ptx_module *m = parse(".version 3.2\n.target sm_30\n.entry k(.param .u32 p)\n{\n.reg "
+                                 ".u32 %r<5>; .reg .pred %p<3>;\n"
+                                 "vote.ballot.b32 %r1, %p1;\nshfl.up.b32 %r1|%p1, %r2, 1, "
+                                 "0;\nbar.sync 0;\nld.param.u32 %r1, [p];\n}\n"
+                                 ".func (.reg .u32 d) f(.reg .u32 a) { add.u32 d, a, 1; ret; }\n");
     CHECK_INT(m->func[1]->proto.param[0].space, PTX_SPACE_REG);
     CHECK_INT(m->func[1]->inst[0].operand[1].reg, m->func[1]->proto.param[0].offset);
     ptx_module_free(m);
@@ -461,8 +494,9 @@ hostile(void)
         for (int where = 0; where < 3; where++) {
             size_t n = 200000, used;
             char *text = malloc(n + 200);
-            used = (size_t)sprintf(text, where == 0 ? HEAD ".entry k() {" : where == 1 ? HEAD ".entry k() { mov.u32 "
-                                                                                      : HEAD ".global .u32 x[] = ");
+            used = (size_t)sprintf(text, where == 0   ? HEAD ".entry k() {"
+                                         : where == 1 ? HEAD ".entry k() { mov.u32 "
+                                                      : HEAD ".global .u32 x[] = ");
             while (used < n)
                 used += (size_t)sprintf(text + used, "%s", open[k]);
             struct ptx_diags d = {0};
@@ -471,9 +505,11 @@ hostile(void)
             ptx_diags_free(&d);
             free(text);
         }
-    CHECK_STR(refusal(HEAD ".entry k() { .reg .b32 %r<4000000000>; }"), "4:27: number out of range");
+    CHECK_STR(refusal(HEAD ".entry k() { .reg .b32 %r<4000000000>; }"),
+              "4:27: number out of range");
     CHECK_STR(refusal(HEAD "\x01"), "4:1: expected a directive");
 }
 
-CHECK_MAIN(T(header), T(arithmetic), T(memory), T(operands), T(expressions), T(scopes), T(register_names), T(functions),
-           T(variables), T(branches), T(debug_directives), T(alias), T(old_forms), T(errors), T(hostile))
+CHECK_MAIN(T(header), T(arithmetic), T(memory), T(operands), T(expressions), T(scopes),
+           T(register_names), T(functions), T(variables), T(branches), T(debug_directives),
+           T(alias), T(old_forms), T(errors), T(hostile))
