@@ -4,7 +4,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 MESON_OPTIONS ?=
 
-.PHONY: all setup demo test test-unit test-apps test-bench test-sanitize fuzz bench install format check-format clean
+.PHONY: all setup demo test test-unit test-apps test-bench test-sanitize fuzz bench install format clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)

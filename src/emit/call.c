@@ -89,7 +89,10 @@ arguments(struct emitter *e, const struct ptx_inst *i, const struct ptx_proto *p
         vec_push(arg, result_memory(e, i, k, &p->ret[k]));
     for (uint32_t k = 0; k < p->nparam; k++) {
         const struct ptx_var *v = &p->param[k];
-        vec_push(arg, em_by_value(v) ? em_call_arg(e, i, k, em_value_type(e, v))
+        if (k >= i->call->narg) // the block of variable arguments, of which there are none
+            vec_push(arg, LLVMConstNull(em_pointer_type(e, PTX_SPACE_LOCAL)));
+        else
+            vec_push(arg, em_by_value(v) ? em_call_arg(e, i, k, em_value_type(e, v))
                                      : argument_memory(e, i, &i->call->arg[k], v));
     }
     return arg;
@@ -114,7 +117,8 @@ static bool
 call_through(struct emitter *e, const struct ptx_inst *i, LLVMValueRef fn,
              const struct ptx_proto *p)
 {
-    if (i->call->narg != p->nparam || i->call->nret > p->nret)
+    uint32_t least = p->nparam - (p->variadic && p->nparam);
+    if (i->call->narg < least || i->call->narg > p->nparam || i->call->nret > p->nret)
         return em_refuse(e, i, "passes %u arguments where %u are declared", i->call->narg,
                          p->nparam);
     LLVMValueRef *arg = arguments(e, i, p);

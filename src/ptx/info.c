@@ -29,7 +29,7 @@ each_operand_of(const struct ptx_func *f, void (*fn)(const struct ptx_operand *,
     }
 }
 
-// ---- address-taken functions --------------------------------------------------------------------
+// ---- address-taken functions -------------------------------------------------------------------
 static struct ptx_func *
 device_function(struct ptx_sym *s)
 {
@@ -71,8 +71,7 @@ ptx_address_taken(const struct ptx_program *p)
     return list;
 }
 
-// ---- kernels
-// ----------------------------------------------------------------------------------------
+// ---- kernels -----------------------------------------------------------------------------------
 struct walk {
     const struct ptx_program *program;
     struct ptx_kernel_info *info;

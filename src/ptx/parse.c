@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- errors and recovery
-// ----------------------------------------------------------------------------
+// ---- errors and recovery -----------------------------------------------------------------------
 static bool
 report(struct parser *ps, const char *at, const char *fmt, va_list ap)
 {
@@ -112,8 +111,7 @@ parse_skip_braces(struct parser *ps)
     }
 }
 
-// ---- words
-// ------------------------------------------------------------------------------------------------
+// ---- words -------------------------------------------------------------------------------------
 size_t
 parse_dotted(struct parser *ps, const char **s)
 {
@@ -158,8 +156,7 @@ parse_unsigned(struct parser *ps, uint64_t max, uint64_t *out)
     return true;
 }
 
-// ---- directives that may stand anywhere
-// -------------------------------------------------------------------
+// ---- directives that may stand anywhere --------------------------------------------------------
 static bool
 skip_string(struct parser *ps)
 {
@@ -254,8 +251,7 @@ parse_common_directive(struct parser *ps, int directive, bool *done)
     return fn(ps);
 }
 
-// ---- module level
-// ---------------------------------------------------------------------------------------------
+// ---- module level ------------------------------------------------------------------------------
 static bool
 parse_version(struct parser *ps)
 {
@@ -458,8 +454,7 @@ parse_module(struct parser *ps)
     }
 }
 
-// ---- entry point
-// ------------------------------------------------------------------------------------------
+// ---- entry point -------------------------------------------------------------------------------
 static void
 finish(struct parser *ps)
 {

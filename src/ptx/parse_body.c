@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-// ---- labels
-// -----------------------------------------------------------------------------------------------
+// ---- labels ------------------------------------------------------------------------------------
 void
 parse_label_ref(struct parser *ps, struct ptx_sym **slot, const char *s, size_t n)
 {
@@ -67,8 +66,7 @@ define_label(struct parser *ps, const char *s, size_t n)
     return true;
 }
 
-// ---- what a label may name
-// ----------------------------------------------------------------------------------------
+// ---- what a label may name ---------------------------------------------------------------------
 static bool
 parse_callprototype(struct parser *ps, const char *label, size_t n)
 {
@@ -163,8 +161,7 @@ parse_labelled(struct parser *ps, const char *s, size_t n)
     return parse_targets(ps, s, n, d == PTX_D_CALLTARGETS);
 }
 
-// ---- statements
-// -----------------------------------------------------------------------------------------------------
+// ---- statements --------------------------------------------------------------------------------
 static bool
 parse_body_directive(struct parser *ps)
 {

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// ---- symbols
-// ----------------------------------------------------------------------------------------------
+// ---- symbols -----------------------------------------------------------------------------------
 struct ptx_sym *
 parse_find_sym(struct parser *ps, const char *s, size_t n)
 {
@@ -45,8 +44,7 @@ parse_declare(struct parser *ps, struct ptx_sym *sym, const char *at)
     return true;
 }
 
-// ---- types
-// ---------------------------------------------------------------------------------------------------
+// ---- types -------------------------------------------------------------------------------------
 bool
 parse_type_word(struct parser *ps, enum ptx_type *type, uint8_t *vec)
 {
@@ -157,8 +155,7 @@ set_size(struct parser *ps, struct ptx_var *v, const struct parse_shape *shape)
     return true;
 }
 
-// ---- variables
-// -------------------------------------------------------------------------------------------
+// ---- variables ---------------------------------------------------------------------------------
 static struct ptx_sym *
 old_declaration(struct parser *ps, const char *s, size_t n)
 {
@@ -291,8 +288,7 @@ parse_variable(struct parser *ps, enum ptx_linkage linkage)
     return parse_expect(ps, ';');
 }
 
-// ---- parameters
-// ---------------------------------------------------------------------------------------------
+// ---- parameters --------------------------------------------------------------------------------
 // .ptr {.space} {.align n}
 static bool
 parse_ptr(struct parser *ps, struct ptx_var *v)
@@ -379,8 +375,7 @@ parse_param(struct parser *ps, struct ptx_var *v, bool named)
     return true;
 }
 
-// ---- registers
-// ---------------------------------------------------------------------------------------------
+// ---- registers ---------------------------------------------------------------------------------
 static bool
 add_registers(struct parser *ps, uint64_t count, enum ptx_type t, uint8_t vec, const char *name)
 {

@@ -33,8 +33,7 @@ of_double(double f)
     return (number){.is_float = true, .f = f};
 }
 
-// ---- primaries
-// --------------------------------------------------------------------------------------------
+// ---- primaries ---------------------------------------------------------------------------------
 // (.s64) or (.u64) behind the parenthesis.
 static bool parse_cast(struct parser *ps, number *v, unsigned depth);
 
@@ -104,8 +103,7 @@ parse_cast(struct parser *ps, number *v, unsigned depth)
     return true;
 }
 
-// ---- binary operators
-// ---------------------------------------------------------------------------------------
+// ---- binary operators --------------------------------------------------------------------------
 enum binary {
     NONE,
     MUL,

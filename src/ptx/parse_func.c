@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-// ---- parameter lists
-// ------------------------------------------------------------------------------------------
+// ---- parameter lists ---------------------------------------------------------------------------
 static bool
 parse_params(struct parser *ps, struct ptx_var **out, uint32_t *n, bool named, bool *variadic)
 {
@@ -74,8 +73,7 @@ parse_proto(struct parser *ps, struct ptx_proto *proto, bool named, const char *
     return true;
 }
 
-// ---- directives
-// -------------------------------------------------------------------------------------------------
+// ---- directives --------------------------------------------------------------------------------
 static bool
 parse_triple(struct parser *ps, uint32_t out[3])
 {
@@ -157,8 +155,7 @@ parse_directives(struct parser *ps, struct ptx_func *f)
     }
 }
 
-// ---- functions
-// ----------------------------------------------------------------------------------------------------
+// ---- functions ---------------------------------------------------------------------------------
 static void
 begin_function(struct parser *ps, struct ptx_func *f)
 {

@@ -62,8 +62,7 @@ store(struct init *in, uint64_t index, const struct lex_number *n)
     memcpy(in->bytes + index * in->element, &bits, in->element < 8 ? in->element : 8);
 }
 
-// ---- addresses
-// ------------------------------------------------------------------------------------------------
+// ---- addresses ---------------------------------------------------------------------------------
 static bool
 parse_addend(struct parser *ps, int64_t *addend)
 {
@@ -149,8 +148,7 @@ parse_element(struct init *in, uint64_t index)
     return true;
 }
 
-// ---- braces
-// -----------------------------------------------------------------------------------------------------
+// ---- braces ------------------------------------------------------------------------------------
 // Elements below one index of dimension `level`.
 static uint64_t
 stride_of(const struct init *in, unsigned level)

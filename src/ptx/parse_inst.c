@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-// ---- opcodes
-// ----------------------------------------------------------------------------------------------------
+// ---- opcodes -----------------------------------------------------------------------------------
 // Length of the opcode with its dotted suffixes at s.
 static size_t
 opcode_length(const char *s)
@@ -185,8 +184,7 @@ parse_opcode(struct parser *ps, struct ptx_inst *in)
     return true;
 }
 
-// ---- instructions
-// ---------------------------------------------------------------------------------------------------
+// ---- instructions ------------------------------------------------------------------------------
 bool
 parse_guard(struct parser *ps, bool *neg, uint32_t *reg)
 {

@@ -22,8 +22,7 @@ pop(struct parser *ps, unsigned base)
     return memcpy(arena_alloc(ps->a, size), &ps->stack[base], size);
 }
 
-// ---- registers
-// -----------------------------------------------------------------------------------------------------
+// ---- registers ---------------------------------------------------------------------------------
 // Register `s` as a member of a range whose prefix has `len` characters, or PTX_NO_REG. *depth: of
 // its block.
 static uint32_t
@@ -93,8 +92,7 @@ parse_component(struct parser *ps, struct ptx_operand *o)
     return true;
 }
 
-// ---- numbers
-// ---------------------------------------------------------------------------------------------------------
+// ---- numbers -----------------------------------------------------------------------------------
 static bool
 parse_immediate(struct parser *ps, struct ptx_operand *o)
 {
@@ -137,8 +135,7 @@ parse_offset(struct parser *ps, int64_t *off)
     return parse_constant_int(ps, off);
 }
 
-// ---- names
-// -----------------------------------------------------------------------------------------------------------
+// ---- names -------------------------------------------------------------------------------------
 static bool
 parse_sreg(struct parser *ps, struct ptx_operand *o, const char *s, size_t n)
 {
@@ -178,8 +175,7 @@ parse_name(struct parser *ps, struct ptx_operand *o)
     return o->sym || parse_error_at(ps, s, "unknown symbol '%.*s'", n > 100 ? 100 : (int)n, s);
 }
 
-// ---- addresses and vectors
-// ---------------------------------------------------------------------------------------------
+// ---- addresses and vectors ---------------------------------------------------------------------
 static const struct ptx_operand none = {.reg = PTX_NO_REG};
 
 static bool
@@ -256,8 +252,7 @@ parse_address(struct parser *ps, struct ptx_operand *o)
     return true;
 }
 
-// ---- operands
-// ----------------------------------------------------------------------------------------------------------
+// ---- operands ----------------------------------------------------------------------------------
 static bool
 parse_plain(struct parser *ps, struct ptx_operand *o)
 {

@@ -20,9 +20,8 @@ enum {
     PARSE_CACHE = 512 // slots of the opcode cache
 };
 
-// ---- names of a function (scope.c)
-// ------------------------------------------------------------------ Scoped names: an inner
-// declaration hides an outer one and goes with its block.
+// ---- names of a function (scope.c) -------------------------------------------------------------
+// Scoped names: an inner declaration hides an outer one and goes with its block.
 enum name_kind { NAME_SYM = 1, NAME_REG, NAME_RANGE };
 
 struct name {
@@ -49,9 +48,8 @@ struct name *names_add(struct names *t, const char *s, size_t n, bool range, uin
 void names_cut(struct names *t, size_t length); // forgets the newest entries
 void names_free(struct names *t);
 
-// ---- state
-// ---------------------------------------------------------------------------------------------- A
-// label used before its definition may be known: filled in when the block ends that defines it.
+// ---- state -------------------------------------------------------------------------------------
+// A label used before its definition may be known: filled in when the block ends that defines it.
 struct label_ref {
     struct ptx_sym **slot;
     const char *s;
@@ -109,8 +107,7 @@ struct parser {
     struct opcode_entry *cache; // PARSE_CACHE
 };
 
-// ---- parse.c
-// ----------------------------------------------------------------------------------------------
+// ---- parse.c -----------------------------------------------------------------------------------
 // Reports at the cursor, or at `at`, which must be on the current line; returns false.
 bool parse_error(struct parser *ps, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool parse_error_at(struct parser *ps, const char *at, const char *fmt, ...)
@@ -127,8 +124,7 @@ bool parse_skip_braces(struct parser *ps);
 bool parse_common_directive(struct parser *ps, int directive, bool *done);
 bool parse_unsigned(struct parser *ps, uint64_t max, uint64_t *out);
 
-// ---- symbols (parse_decl.c)
-// ---------------------------------------------------------------------------
+// ---- symbols (parse_decl.c) --------------------------------------------------------------------
 struct ptx_sym *parse_find_sym(struct parser *ps, const char *s, size_t n);
 struct ptx_sym *parse_new_sym(struct parser *ps, enum ptx_sym_kind kind, const char *s, size_t n);
 // Adds a name to the innermost block of the function, or to the module.
@@ -142,8 +138,7 @@ bool parse_registers(struct parser *ps); // behind .reg
 // Declares one register; returns its number or PTX_NO_REG.
 uint32_t parse_new_reg(struct parser *ps, const char *s, size_t n, enum ptx_type t, uint8_t vec);
 
-// ---- initialisers (parse_init.c)
-// --------------------------------------------------------------------------
+// ---- initialisers (parse_init.c) ---------------------------------------------------------------
 enum { PARSE_MAX_DIMS = 16 };
 struct parse_shape {
     uint64_t dim[PARSE_MAX_DIMS]; // 0 in front: unsized
@@ -153,20 +148,17 @@ struct parse_shape {
 bool parse_initialiser(struct parser *ps, struct ptx_var *v, const struct parse_shape *shape);
 bool parse_late_relocs(struct parser *ps);
 
-// ---- constant expressions (parse_expr.c)
-// -----------------------------------------------------------
+// ---- constant expressions (parse_expr.c) -------------------------------------------------------
 bool parse_constant(struct parser *ps, struct lex_number *out);
 bool parse_constant_int(struct parser *ps, int64_t *out);
 
-// ---- functions (parse_func.c, parse_body.c)
-// -------------------------------------------------------
+// ---- functions (parse_func.c, parse_body.c) ----------------------------------------------------
 bool parse_function(struct parser *ps, enum ptx_linkage linkage, bool entry);
 bool parse_proto(struct parser *ps, struct ptx_proto *proto, bool named, const char **name,
                  size_t *name_len);
 bool parse_body(struct parser *ps);
 
-// ---- instructions (parse_inst.c, parse_operand.c, parse_call.c)
-// ----------------------------------------------------------
+// ---- instructions (parse_inst.c, parse_operand.c, parse_call.c) --------------------------------
 bool parse_instruction(struct parser *ps, bool guarded, bool guard_neg, uint32_t guard);
 bool parse_guard(struct parser *ps, bool *neg, uint32_t *reg);
 bool parse_operand(struct parser *ps, struct ptx_operand *o);

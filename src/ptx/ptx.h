@@ -48,7 +48,7 @@ enum ptx_space {
     PTX_SPACE_PARAM
 };
 
-// ---- symbols ------------------------------------------------------------------------------------
+// ---- symbols -----------------------------------------------------------------------------------
 enum ptx_linkage {
     PTX_STATIC, // none written: private to the module
     PTX_EXTERN,
@@ -121,7 +121,7 @@ struct ptx_var {
     uint32_t ptr_align;   // 0 when not said
 };
 
-// ---- registers ----------------------------------------------------------------------------------
+// ---- registers ---------------------------------------------------------------------------------
 // Registers are numbered within their function from 0, block scopes flattened (each declaration has own numbers).
 struct ptx_reg {
     const char *name; // "%r12" or a single name; built on demand by ptx_reg_name, else NULL
@@ -135,7 +135,7 @@ struct ptx_reg_range {
     uint32_t first, count;
 };
 
-// ---- operands -----------------------------------------------------------------------------------
+// ---- operands ----------------------------------------------------------------------------------
 enum ptx_operand_kind {
     PTX_O_NONE,
     PTX_O_REG,    // reg; with `neg` a negated predicate operand (!p)
@@ -170,7 +170,7 @@ struct ptx_operand {
 
 #define PTX_NO_REG UINT32_MAX
 
-// ---- instructions -------------------------------------------------------------------------------
+// ---- instructions ------------------------------------------------------------------------------
 enum { PTX_MOD_WORDS = 8 };
 
 struct ptx_call; // operands of call, else NULL
@@ -208,7 +208,7 @@ ptx_has(const struct ptx_inst *i, enum ptx_mod m)
     return i->mods[m / 64] >> (m % 64) & 1;
 }
 
-// ---- functions ----------------------------------------------------------------------------------
+// ---- functions ---------------------------------------------------------------------------------
 struct ptx_proto {
     struct ptx_var *ret, *param; // arrays; sym may be NULL for unnamed ones
     uint32_t nret, nparam;
@@ -261,7 +261,7 @@ struct ptx_module {
     struct strmap sym;      // module scope: name -> struct ptx_sym
 };
 
-// ---- diagnostics --------------------------------------------------------------------------------
+// ---- diagnostics -------------------------------------------------------------------------------
 struct ptx_diag {
     int line, col;
     bool error; // else a warning
@@ -281,7 +281,7 @@ void ptx_diag_add(struct ptx_diags *d, bool error, int line, int col, const char
 const char *ptx_diags_text(struct ptx_diags *d, struct arena *a, const char *name);
 void ptx_diags_free(struct ptx_diags *d);
 
-// ---- entry points -------------------------------------------------------------------------------
+// ---- entry points ------------------------------------------------------------------------------
 // Parses and verifies `size` bytes of text (no terminating NUL needed; one trailing NUL is allowed). The text is
 // copied. Returns NULL with at least one error in `d`. Any bytes are safe to pass. At most 20 errors are collected.
 struct ptx_module *ptx_parse(const char *text, size_t size, const char *name, struct ptx_diags *d);

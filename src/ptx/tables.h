@@ -7,8 +7,7 @@
 
 #include "ptx/ptx.h"
 
-// ---- words
-// ----------------------------------------------------------------------------------------
+// ---- words -------------------------------------------------------------------------------------
 enum ptx_word_kind {
     PTX_W_NONE,
     PTX_W_MOD,   // value: enum ptx_mod
@@ -121,10 +120,9 @@ enum ptx_directive {
 #undef D
 };
 
-// ---- forms
-// ------------------------------------------------------------------------------------------ Type
-// of an operand in a form: 0..3 the type written at that place, or one of these. PTX_T_WIDER + k:
-// type k or a wider register.
+// ---- forms -------------------------------------------------------------------------------------
+// Type of an operand in a form: 0..3 the type written at that place, or one of these. PTX_T_WIDER
+// + k: type k or a wider register.
 enum { PTX_T_WIDER = 4, PTX_T_WIDE = 8, PTX_T_ANY = 9, PTX_T_FIXED = 16 /* + enum ptx_type */ };
 
 enum {

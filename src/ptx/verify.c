@@ -21,8 +21,7 @@ verify_error(struct verifier *v, const struct ptx_inst *i, const char *fmt, ...)
     return false;
 }
 
-// ---- calls
-// ---------------------------------------------------------------------------------------------------------
+// ---- calls -------------------------------------------------------------------------------------
 static const struct ptx_proto *
 proto_of(const struct ptx_call *c)
 {
@@ -74,8 +73,7 @@ verify_call(struct verifier *v, const struct ptx_inst *i)
            check_list(v, i, c->arg, c->narg, p->param, p->nparam, p->variadic, "argument");
 }
 
-// ---- instructions
-// ------------------------------------------------------------------------------------------------
+// ---- instructions ------------------------------------------------------------------------------
 static bool
 verify_vector(struct verifier *v, const struct ptx_inst *i)
 {

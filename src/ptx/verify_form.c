@@ -101,8 +101,7 @@ verify_forms(struct verifier *v, const struct ptx_inst *i)
     return o;
 }
 
-// ---- messages
-// ----------------------------------------------------------------------------------------------------
+// ---- messages ----------------------------------------------------------------------------------
 static bool
 in_set(unsigned set, unsigned mod)
 {

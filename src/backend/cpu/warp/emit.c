@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: MIT
+// Writes the warp's function: blocks in order, edges, masks. Values that cross blocks, phis, masks and waiting lanes live in
+// stack slots here; the optimiser turns them into SSA form.
+#include "backend/cpu/warp/warp.h"
+#include "backend/cpu/rt.h"
+
+#include <llvm-c/DebugInfo.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- small builders
+LLVMTypeRef
+vector_type(struct warp_build *w, LLVMTypeRef t)
+{
+    if (LLVMGetTypeKind(t) == LLVMStructTypeKind) {
+        LLVMTypeRef e[8];
+        unsigned n = LLVMCountStructElementTypes(t);
+        for (unsigned i = 0; i < n && i < 8; i++)
+            e[i] = vector_type(w, LLVMStructGetTypeAtIndex(t, i));
+        return LLVMStructTypeInContext(w->ctx, e, n, 0);
+    }
+    return LLVMVectorType(t, LANES);
+}
+
+LLVMValueRef
+entry_alloca(struct warp_build *w, LLVMTypeRef t)
+{
+    return LLVMBuildAlloca(w->entry, t, "");
+}
+
+LLVMValueRef
+splat(struct warp_build *w, LLVMValueRef scalar)
+{
+    LLVMTypeRef t = LLVMVectorType(LLVMTypeOf(scalar), LANES);
+    if (LLVMIsAConstant(scalar)) {
+        LLVMValueRef e[LANES];
+        for (int i = 0; i < LANES; i++)
+            e[i] = scalar;
+        return LLVMConstVector(e, LANES);
+    }
+    LLVMValueRef one = LLVMBuildInsertElement(w->b, LLVMGetPoison(t), scalar, LLVMConstInt(w->i64, 0, 0), "");
+    return LLVMBuildShuffleVector(w->b, one, LLVMGetPoison(t), LLVMConstNull(LLVMVectorType(w->i32, LANES)), "");
+}
+
+LLVMValueRef
+const_vector(struct warp_build *w, LLVMTypeRef element, int64_t first, int64_t step)
+{
+    (void)w;
+    LLVMValueRef e[LANES];
+    for (int i = 0; i < LANES; i++)
+        e[i] = LLVMConstInt(element, (uint64_t)(first + step * i), 1);
+    return LLVMConstVector(e, LANES);
+}
+
+LLVMValueRef
+call_intrinsic(struct warp_build *w, const char *name, LLVMTypeRef *over, unsigned nover, LLVMValueRef *arg, unsigned narg)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(w->m, id, over, nover);
+    return LLVMBuildCall2(w->b, LLVMIntrinsicGetType(w->ctx, id, over, nover), f, arg, narg, "");
+}
+
+LLVMValueRef
+call_runtime(struct warp_build *w, const char *name, LLVMTypeRef result, LLVMValueRef *arg, unsigned narg)
+{
+    LLVMTypeRef type[16];
+    for (unsigned i = 0; i < narg; i++)
+        type[i] = LLVMTypeOf(arg[i]);
+    LLVMTypeRef ft = LLVMFunctionType(result, type, narg, 0);
+    LLVMValueRef f = LLVMGetNamedFunction(w->m, name);
+    if (!f)
+        f = LLVMAddFunction(w->m, name, ft);
+    return LLVMBuildCall2(w->b, ft, f, arg, narg, "");
+}
+
+bool
+mask_is_full(LLVMValueRef mask)
+{
+    if (!LLVMIsAConstant(mask))
+        return false;
+    for (unsigned i = 0; i < LANES; i++) {
+        LLVMValueRef e = LLVMGetAggregateElement(mask, i);
+        if (!e || !LLVMIsAConstantInt(e) || !LLVMConstIntGetZExtValue(e))
+            return false;
+    }
+    return true;
+}
+
+LLVMValueRef
+mask_bits(struct warp_build *w, LLVMValueRef mask)
+{
+    return LLVMBuildBitCast(w->b, mask, w->i32, "");
+}
+
+static LLVMValueRef
+any(struct warp_build *w, LLVMValueRef mask)
+{
+    return LLVMBuildICmp(w->b, LLVMIntNE, mask_bits(w, mask), LLVMConstInt(w->i32, 0, 0), "");
+}
+
+static LLVMValueRef
+load_slot(struct warp_build *w, LLVMValueRef slot)
+{
+    return LLVMBuildLoad2(w->b, LLVMGetAllocatedType(slot), slot, "");
+}
+
+// ---- values
+static LLVMValueRef
+add_lanes(struct warp_build *w, LLVMValueRef scalar, int64_t stride)
+{
+    LLVMTypeRef t = LLVMTypeOf(scalar);
+    if (LLVMGetTypeKind(t) == LLVMPointerTypeKind) {
+        LLVMValueRef step = const_vector(w, w->i64, 0, stride);
+        return LLVMBuildGEP2(w->b, w->i8, scalar, &step, 1, "");
+    }
+    return LLVMBuildAdd(w->b, splat(w, scalar), const_vector(w, t, 0, stride), "");
+}
+
+LLVMValueRef
+scalar_of(struct warp_build *w, LLVMValueRef v)
+{
+    if (v == LLVMGetParam(w->old, 0))
+        return w->thread;
+    if (v == LLVMGetParam(w->old, 1))
+        return w->params;
+    struct value *x = value_of(w, v);
+    if (!x)
+        return v;
+    if (x->scalar && x->block == w->at)
+        return x->scalar;
+    return x->scalar_slot ? load_slot(w, x->scalar_slot) : LLVMGetPoison(LLVMTypeOf(v));
+}
+
+static LLVMValueRef
+splat_any(struct warp_build *w, LLVMValueRef v)
+{
+    LLVMTypeRef t = LLVMTypeOf(v);
+    if (LLVMGetTypeKind(t) != LLVMStructTypeKind)
+        return splat(w, v);
+    LLVMValueRef all = LLVMGetPoison(vector_type(w, t));
+    for (unsigned i = 0; i < LLVMCountStructElementTypes(t); i++)
+        all = LLVMBuildInsertValue(w->b, all, splat(w, LLVMBuildExtractValue(w->b, v, i, "")), i, "");
+    return all;
+}
+
+LLVMValueRef
+vector_of(struct warp_build *w, LLVMValueRef v)
+{
+    struct shape s = shape_of(w, v);
+    struct value *x = value_of(w, v);
+    if (is_uniform(s))
+        return splat_any(w, scalar_of(w, v));
+    if (s.kind == SHAPE_LINEAR && !s.guess)
+        return add_lanes(w, scalar_of(w, v), s.stride);
+    if (x->vector && x->block == w->at)
+        return x->vector;
+    return x->vector_slot ? load_slot(w, x->vector_slot) : LLVMGetPoison(vector_type(w, LLVMTypeOf(v)));
+}
+
+void
+define_scalar(struct warp_build *w, LLVMValueRef v, LLVMValueRef scalar)
+{
+    struct value *x = value_of(w, v);
+    x->scalar = scalar;
+    if (!x->crosses)
+        return;
+    if (!x->scalar_slot)
+        x->scalar_slot = entry_alloca(w, LLVMTypeOf(scalar));
+    LLVMBuildStore(w->b, scalar, x->scalar_slot);
+}
+
+void
+define_vector(struct warp_build *w, LLVMValueRef v, LLVMValueRef vector)
+{
+    struct value *x = value_of(w, v);
+    x->vector = vector;
+    if (!x->crosses)
+        return;
+    if (!x->vector_slot)
+        x->vector_slot = entry_alloca(w, LLVMTypeOf(vector));
+    LLVMBuildStore(w->b, vector, x->vector_slot);
+}
+
+LLVMValueRef
+block_mask(struct warp_build *w)
+{
+    struct block *b = &w->block[w->at];
+    if (!b->mask) {
+        struct block *o = &w->block[b->mask_of];
+        b->mask = o->mask_slot ? load_slot(w, o->mask_slot) : o->mask;
+    }
+    return b->mask;
+}
+
+LLVMValueRef
+first_active(struct warp_build *w, LLVMValueRef v)
+{
+    if (is_uniform(shape_of(w, v)))
+        return scalar_of(w, v);
+    LLVMValueRef arg[2] = {mask_bits(w, block_mask(w)), LLVMConstInt(w->i1, 0, 0)};
+    LLVMValueRef lane = call_intrinsic(w, "llvm.cttz", &w->i32, 1, arg, 2);
+    return LLVMBuildExtractElement(w->b, vector_of(w, v), lane, "");
+}
+
+// ---- phis
+static bool
+keeps_vector(struct shape s)
+{
+    return s.kind == SHAPE_VARYING || (s.kind == SHAPE_LINEAR && s.guess);
+}
+
+static void
+make_phi_slots(struct warp_build *w)
+{
+    for (int b = 0; b < w->nblocks; b++)
+        for (LLVMValueRef i = LLVMGetFirstInstruction(w->block[b].bb); i && LLVMIsAPHINode(i);
+             i = LLVMGetNextInstruction(i)) {
+            struct value *v = value_of(w, i);
+            if (v->shape.kind == SHAPE_LINEAR)
+                v->in_scalar = entry_alloca(w, LLVMTypeOf(i));
+            if (keeps_vector(v->shape))
+                v->in_vector = entry_alloca(w, vector_type(w, LLVMTypeOf(i)));
+        }
+}
+
+static LLVMValueRef
+incoming_from(LLVMValueRef phi, LLVMBasicBlockRef from)
+{
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
+        if (LLVMGetIncomingBlock(phi, i) == from)
+            return LLVMGetIncomingValue(phi, i);
+    return LLVMGetPoison(LLVMTypeOf(phi));
+}
+
+struct copy {
+    LLVMValueRef value, slot;
+};
+
+static void
+add_copies(struct warp_build *w, LLVMValueRef phi, LLVMValueRef v, LLVMValueRef edge, struct copy *c, int *n)
+{
+    struct value *x = value_of(w, phi);
+    if (x->in_scalar)
+        c[(*n)++] = (struct copy){scalar_of(w, v), x->in_scalar};
+    if (!x->in_vector)
+        return;
+    LLVMValueRef in = vector_of(w, v);
+    if (x->blends)
+        in = LLVMBuildSelect(w->b, edge, in, load_slot(w, x->in_vector), "");
+    c[(*n)++] = (struct copy){in, x->in_vector};
+}
+
+// All phis of the target take their values at once.
+static void
+write_phis(struct warp_build *w, int from, int to, LLVMValueRef edge)
+{
+    struct copy *c = NULL;
+    int n = 0, max = 0;
+    LLVMValueRef i;
+    for (i = LLVMGetFirstInstruction(w->block[to].bb); i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
+        max += 2;
+    c = arena_array(&w->arena, struct copy, max + 1);
+    for (i = LLVMGetFirstInstruction(w->block[to].bb); i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
+        LLVMValueRef v = incoming_from(i, w->block[from].bb);
+        if (!LLVMIsUndef(v))
+            add_copies(w, i, v, edge, c, &n);
+    }
+    for (int k = 0; k < n; k++)
+        LLVMBuildStore(w->b, c[k].value, c[k].slot);
+}
+
+// What a blended phi held in an earlier round is dead where its block's dominator ends: say so.
+static void
+forget_phis(struct warp_build *w, int at)
+{
+    for (int b = at + 1; b < w->nblocks; b++) {
+        int d = w->block[b].idom;
+        while (d != NONE && w->block[d].loop != NONE && !loop_contains(w, w->block[d].loop, b))
+            d = w->block[d].idom;
+        if (d != at)
+            continue;
+        for (LLVMValueRef i = LLVMGetFirstInstruction(w->block[b].bb); i && LLVMIsAPHINode(i);
+             i = LLVMGetNextInstruction(i)) {
+            struct value *v = value_of(w, i);
+            if (v->blends && v->in_vector)
+                LLVMBuildStore(w->b, LLVMGetPoison(LLVMGetAllocatedType(v->in_vector)), v->in_vector);
+        }
+    }
+}
+
+// ---- edges
+static void
+send(struct warp_build *w, int from, int to, LLVMValueRef edge)
+{
+    write_phis(w, from, to, edge);
+    struct block *t = &w->block[to];
+    if (!t->need_pending)
+        return;
+    if (to > from)
+        edge = LLVMBuildOr(w->b, load_slot(w, t->pending), edge, "");
+    LLVMBuildStore(w->b, edge, t->pending);
+}
+
+static LLVMBasicBlockRef
+new_block(struct warp_build *w)
+{
+    return LLVMAppendBasicBlockInContext(w->ctx, w->fn, "");
+}
+
+static void
+jump(struct warp_build *w, int to)
+{
+    if (to == NONE)
+        LLVMBuildUnreachable(w->b);
+    else
+        LLVMBuildBr(w->b, w->block[to].visit);
+}
+
+static void
+emit_divergent_branch(struct warp_build *w, struct block *b, int at)
+{
+    LLVMValueRef m = block_mask(w), c = LLVMBuildFreeze(w->b, vector_of(w, b->cond), ""), edge[2], back = NULL;
+    edge[0] = LLVMBuildAnd(w->b, m, c, "");
+    edge[1] = LLVMBuildAnd(w->b, m, LLVMBuildNot(w->b, c, ""), "");
+    for (int k = 0; k < 2; k++) {
+        send(w, at, b->succ[k], edge[k]);
+        if (b->succ[k] <= at)
+            back = edge[k];
+    }
+    if (!back) {
+        jump(w, b->next[0]);
+        return;
+    }
+    LLVMBasicBlockRef leave = new_block(w);
+    int header = b->succ[b->succ[0] <= at ? 0 : 1];
+    LLVMBuildCondBr(w->b, any(w, back), w->block[header].visit, leave);
+    LLVMPositionBuilderAtEnd(w->b, leave);
+    jump(w, b->next[0]);
+}
+
+static void
+emit_terminator(struct warp_build *w, int at)
+{
+    struct block *b = &w->block[at];
+    if (!b->nsucc) {
+        LLVMBuildRetVoid(w->b);
+        return;
+    }
+    if (b->divergent) {
+        emit_divergent_branch(w, b, at);
+        return;
+    }
+    LLVMBasicBlockRef side[2] = {NULL, NULL};
+    if (b->nsucc == 2) {
+        side[0] = new_block(w);
+        side[1] = new_block(w);
+        LLVMBuildCondBr(w->b, scalar_of(w, b->cond), side[0], side[1]);
+    }
+    LLVMValueRef m = NULL;
+    for (int k = 0; k < b->nsucc; k++) {
+        if (side[k])
+            LLVMPositionBuilderAtEnd(w->b, side[k]);
+        b->mask = w->block[b->mask_of].mask_slot ? NULL : b->mask; // load it anew: the other side's is not here
+        m = block_mask(w);
+        send(w, at, b->succ[k], m);
+        jump(w, b->next[k]);
+    }
+}
+
+// ---- blocks
+static void
+take_mask(struct warp_build *w, int at)
+{
+    struct block *b = &w->block[at];
+    if (!at || b->mask_of != at)
+        return;
+    b->mask = load_slot(w, b->pending);
+    LLVMBuildStore(w->b, b->mask, b->mask_slot);
+}
+
+static void
+set_line(struct warp_build *w, LLVMValueRef i)
+{
+    LLVMMetadataRef at = w->scope ? LLVMInstructionGetDebugLoc(i) : NULL;
+    if (at)
+        LLVMSetCurrentDebugLocation2(w->b, LLVMDIBuilderCreateDebugLocation(w->ctx, LLVMDILocationGetLine(at),
+                                                                            LLVMDILocationGetColumn(at), w->scope, NULL));
+}
+
+static void
+enter_block(struct warp_build *w, int at)
+{
+    struct block *b = &w->block[at];
+    LLVMPositionBuilderAtEnd(w->b, b->visit);
+    if (b->guard) {
+        LLVMBasicBlockRef here = new_block(w), over = new_block(w);
+        LLVMBuildCondBr(w->b, any(w, load_slot(w, b->pending)), here, over);
+        LLVMPositionBuilderAtEnd(w->b, over);
+        jump(w, b->skip);
+        LLVMPositionBuilderAtEnd(w->b, here);
+    }
+    take_mask(w, at);
+    if (b->need_pending && !(at == w->nblocks - 1))
+        LLVMBuildStore(w->b, LLVMConstNull(w->mask_type), b->pending);
+}
+
+static void
+emit_block(struct warp_build *w, int at)
+{
+    struct block *b = &w->block[at];
+    w->at = at;
+    enter_block(w, at);
+    LLVMValueRef i = LLVMGetFirstInstruction(b->bb);
+    for (; i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
+        struct value *v = value_of(w, i);
+        if (v->in_scalar)
+            define_scalar(w, i, load_slot(w, v->in_scalar));
+        if (v->in_vector)
+            define_vector(w, i, load_slot(w, v->in_vector));
+    }
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(b->bb);
+    for (; i && i != end; i = LLVMGetNextInstruction(i)) {
+        set_line(w, i);
+        emit_instruction(w, i);
+    }
+    set_line(w, end);
+    forget_phis(w, at);
+    emit_terminator(w, at);
+}
+
+// ---- the function
+static void
+begin_scope(struct warp_build *w, const char *name)
+{
+    LLVMMetadataRef old = LLVMGetSubprogram(w->old);
+    w->scope = NULL;
+    if (!old)
+        return;
+    LLVMDIBuilderRef di = LLVMCreateDIBuilderDisallowUnresolved(w->m);
+    LLVMMetadataRef file = LLVMDIScopeGetFile(old);
+    LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(di, file, NULL, 0, LLVMDIFlagZero);
+    unsigned line = LLVMDISubprogramGetLine(old);
+    w->scope = LLVMDIBuilderCreateFunction(di, file, name, strlen(name), name, strlen(name), file, line, type, 1, 1, line,
+                                           LLVMDIFlagZero, 1);
+    LLVMSetSubprogram(w->fn, w->scope);
+    LLVMDIBuilderFinalize(di);
+    LLVMDisposeDIBuilder(di);
+    LLVMMetadataRef at = LLVMDIBuilderCreateDebugLocation(w->ctx, line, 0, w->scope, NULL);
+    LLVMSetCurrentDebugLocation2(w->b, at);
+    LLVMSetCurrentDebugLocation2(w->entry, at);
+}
+
+static void
+copy_attributes(struct warp_build *w)
+{
+    LLVMAttributeRef all[64];
+    LLVMAttributeIndex at = (unsigned)LLVMAttributeFunctionIndex;
+    static const char *const keep[] = {"probe-stack", "target-cpu", "target-features"};
+    for (size_t i = 0; i < sizeof keep / sizeof *keep; i++)
+        if ((all[0] = LLVMGetStringAttributeAtIndex(w->old, at, keep[i], (unsigned)strlen(keep[i]))))
+            LLVMAddAttributeAtIndex(w->fn, at, all[0]);
+    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+    LLVMAddAttributeAtIndex(w->fn, at, LLVMCreateEnumAttribute(w->ctx, nounwind, 0));
+    unsigned n = LLVMGetAttributeCountAtIndex(w->old, 2);
+    if (n <= 64) { // of the parameter block
+        LLVMGetAttributesAtIndex(w->old, 2, all);
+        for (unsigned i = 0; i < n; i++)
+            LLVMAddAttributeAtIndex(w->fn, 2, all[i]);
+    }
+}
+
+static void
+reset(struct warp_build *w)
+{
+    for (int b = 0; b < w->nblocks; b++) {
+        struct block *bl = &w->block[b];
+        bl->pending = bl->mask_slot = bl->mask = NULL;
+        bl->visit = new_block(w);
+        if (bl->need_pending)
+            bl->pending = entry_alloca(w, w->mask_type);
+        if (b && bl->mask_of == b)
+            bl->mask_slot = entry_alloca(w, w->mask_type);
+    }
+}
+
+LLVMValueRef
+warp_emit(struct warp_build *w, const char *name)
+{
+    LLVMTypeRef arg[] = {w->ptr, w->ptr, w->i32};
+    w->fn = LLVMAddFunction(w->m, name, LLVMFunctionType(LLVMVoidTypeInContext(w->ctx), arg, 3, 0));
+    LLVMSetLinkage(w->fn, LLVMInternalLinkage);
+    copy_attributes(w);
+    w->thread = LLVMGetParam(w->fn, 0);
+    w->params = LLVMGetParam(w->fn, 1);
+    LLVMBasicBlockRef allocas = new_block(w), first = new_block(w);
+    w->b = LLVMCreateBuilderInContext(w->ctx);
+    w->entry = LLVMCreateBuilderInContext(w->ctx);
+    begin_scope(w, name);
+    LLVMPositionBuilderAtEnd(w->entry, allocas);
+    LLVMPositionBuilderAtEnd(w->b, first);
+    reset(w);
+    make_phi_slots(w);
+    for (int b = 0; b < w->nblocks; b++)
+        if (w->block[b].pending)
+            LLVMBuildStore(w->b, LLVMConstNull(w->mask_type), w->block[b].pending);
+    LLVMValueRef entry = w->full ? LLVMConstAllOnes(w->mask_type)
+                                 : LLVMBuildBitCast(w->b, LLVMGetParam(w->fn, 2), w->mask_type, "");
+    w->block[0].mask = entry;
+    if (!w->full) { // dominates everything: no slot
+        w->block[0].mask = entry;
+    }
+    LLVMBuildBr(w->b, w->block[0].visit);
+    for (int b = 0; b < w->nblocks; b++)
+        emit_block(w, b);
+    LLVMBuildBr(w->entry, first);
+    LLVMDisposeBuilder(w->b);
+    LLVMDisposeBuilder(w->entry);
+    return w->fn;
+}
