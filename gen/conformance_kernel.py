@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 # Bits of a type in a register; the 8-bit ones live in 32-bit registers, with rubbish above.
-WIDTH = {"pred": 1, "vote": 1, "b8": 8, "few64": 64, "same64": 64, "f64": 64, "b64": 64, "u64": 64, "s64": 64, "b16": 16, "u16": 16, "s16": 16, "f16": 16, "bf16": 16,
+WIDTH = {"pred": 1, "vote": 1, "b8": 8, "few64": 64, "same64": 64, "m_f64": 64, "f64": 64, "b64": 64, "u64": 64, "s64": 64, "b16": 16, "u16": 16, "s16": 16, "f16": 16, "bf16": 16,
          "e4m3x2": 16, "e5m2x2": 16, "ue8m0x2": 16}
 BLOCK = 128  # threads of a block; the runner pads all case counts to a multiple of 256
 
@@ -19,7 +19,7 @@ def mangle(text):
 
 @dataclass
 class Kernel:
-    """`inputs`: types (or roles: shift, lane, small, sel, vote, few, same; test/ptx/inputs.c has them) of the operands, one word each, in
+    """`inputs`: types (or roles: shift, lane, small, sel, vote, few, same, m_; test/ptx/inputs.c has them) of the operands, one word each, in
     registers %a0...; `outputs`: types of the results, in registers %d0... of the same width. `cases`: (edge cases at most, random cases).
     `approx`: key into bounds.tab, or none."""
     name: str

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Answers of PTX instructions: `record` writes those of this machine's NVIDIA driver, `check` compares ours with recorded ones.
 #   scripts/conformance.sh record FOLDER FILE [FORM]   FOLDER: for generated files; needs python3, cc and libcuda.so.1 only
-#   scripts/conformance.sh check BUILD FILE [FORM]     BUILD: a finished build; BUILD/lib/libcuda.so.1 is run
+#   scripts/conformance.sh check BUILD FILE [FORM]     BUILD: a finished build; BUILD/lib/libcuda.so.1 is run, else this machine's
 # FILE may end in .zst or .xz; FORM: only forms whose name begins so. LIBCUDA=file uses another driver. CONFORMANCE_ERRORS=1 prints the errors
 # of approximate forms.
 set -eu
@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 
 if [ -n "${LIBCUDA-}" ]; then
     lib=$LIBCUDA
-elif [ "$mode" = check ]; then
+elif [ "$mode" = check ] && [ -e "$folder/lib/libcuda.so.1" ]; then
     lib=$folder/lib/libcuda.so.1
     export LD_LIBRARY_PATH="$folder/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 else

@@ -77,7 +77,7 @@ parse_component(struct parser *ps, struct ptx_operand *o)
         o->comp = (uint8_t)((letter - letters) % 4 + 1);
         return true;
     }
-    bool half = *s == 'h', right = (half || *s == 'b') && (n == 2 || n == (half ? 3 : 5));
+    bool half = *s == 'h', right = (half || *s == 'b') && n >= 2 && n <= (half ? 3 : 5);
     unsigned sel = 0;
     for (size_t i = 1; right && i < n; i++) {
         right = s[i] >= '0' && s[i] <= (n == 2 ? half ? '1' : '3' : half ? '3' : '7');

@@ -66,7 +66,7 @@ void answers_free(struct answers *a);
 // ---- bounds.c ---------------------------------------------------------------------------------
 bool bounds_read(const char *path);
 // Is `ours` as near to the exact result of an approximate form as its bound allows, or equal to `theirs`?
-// *our_error and *their_error: largest errors seen, in ulp; unchanged where no exact result is known.
+// *our_error and *their_error: largest errors seen, as parts of the bound; unchanged where no exact result is known.
 bool bounds_hold(const struct form *f, const uint64_t *in, uint64_t ours, uint64_t theirs, double *our_error, double *their_error);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "conformance.h"
 
-enum kind { INT, FLT, PRED, SHIFT, SELECTOR, LANE, SMALL, VOTE, FEW, SAME };
+enum kind { INT, FLT, PRED, SHIFT, SELECTOR, LANE, SMALL, VOTE, FEW, SAME, MODERATE };
 
 // bits: of one lane; FLT has exponent and mantissa widths. `rubbish`: the register is wider, and what is above does not count.
 struct value_type {
@@ -26,7 +26,9 @@ static const struct value_type types[] = {
     {"tf32", FLT, 32, 1, 8, 23, 0},   {"f64", FLT, 64, 1, 11, 52, 0},   {"e4m3x2", INT, 16, 1, 0, 0, 0},  {"e5m2x2", INT, 16, 1, 0, 0, 0},
     {"shift", SHIFT, 32, 1, 0, 0, 0}, {"sel", SELECTOR, 32, 1, 0, 0, 0}, {"lane", LANE, 32, 1, 0, 0, 0},  {"small", SMALL, 32, 1, 0, 0, 0},
     {"vote", VOTE, 1, 1, 0, 0, 0},    {"few32", FEW, 32, 1, 0, 0, 0},   {"few64", FEW, 64, 1, 0, 0, 0},   {"same32", SAME, 32, 1, 0, 0, 0},
-    {"same64", SAME, 64, 1, 0, 0, 0},
+    {"same64", SAME, 64, 1, 0, 0, 0}, {"m_f16x2", MODERATE, 16, 2, 5, 10, 0}, {"m_bf16x2", MODERATE, 16, 2, 8, 7, 0},
+    {"m_f32", MODERATE, 32, 1, 8, 23, 0}, {"m_f64", MODERATE, 64, 1, 11, 52, 0}, {"m_e4m3x4", MODERATE, 8, 4, 4, 3, 0},
+    {"m_e5m2x4", MODERATE, 8, 4, 5, 2, 0},
 };
 
 const struct value_type *
@@ -282,9 +284,12 @@ random_value(uint64_t *state, const struct value_type *t, unsigned style, uint64
         return (below(state, 4) * 0x8000000100000001ull) & mask(t->bits);
     case SAME:
         return (below(state, 60) ? 7 : 0x700000007) & mask(t->bits);
+    case MODERATE: // near one, halves of small integers, few mantissa bits; now and then a denormal
+        style = below(state, 64) ? (const unsigned[]){2, 3, 5}[style % 3] : 4;
+        // fall through
     default:
         for (unsigned lane = 0; lane < t->lanes; lane++) {
-            r = t->kind == FLT ? random_float(state, t, style, base) : random_int(state, t->bits, style);
+            r = t->kind != INT ? random_float(state, t, style, base) : random_int(state, t->bits, style);
             v |= r << lane * t->bits;
         }
         return v;
@@ -305,11 +310,11 @@ seed_of(const struct form *f)
     return h;
 }
 
-// One operand of 16 bits: all of its values.
+// One operand of 16 bits: all of its values, but in memory kernels, which have few slots.
 static bool
 is_exhaustive(const struct form *f)
 {
-    return f->nin == 1 && f->edges && f->approx[0] == '-' && f->in[0]->bits == 16 && f->in[0]->lanes == 1;
+    return f->nin == 1 && f->edges >= 4096 && f->approx[0] == '-' && f->in[0]->bits == 16 && f->in[0]->lanes == 1;
 }
 
 static unsigned

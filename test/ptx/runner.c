@@ -216,7 +216,11 @@ run(struct device *d, const struct form *f, const uint64_t *in, unsigned cases, 
     CK(cuMemcpyHtoD(d->in, in, in_size));
     CK(cuMemsetD8(d->out, 0, out_size));
     void *args[] = {&d->in, &d->out};
-    if (cuLaunchKernel(fn, cases / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, args, NULL) != CUDA_SUCCESS) {
+    CUresult e = cuLaunchKernel(fn, cases / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, args, NULL);
+    if (e != CUDA_SUCCESS) {
+        const char *name = "?";
+        cuGetErrorName(e, &name);
+        snprintf(d->message, sizeof d->message, "%s at its launch", name);
         if (own)
             cuModuleUnload(own);
         return REFUSED;
@@ -284,7 +288,7 @@ compare(const struct form *f, const struct answer *want, const uint64_t *in, uns
     }
     unsigned n = differences(f, want, in, got, &first, &known, error);
     if (f->approx[0] != '-' && getenv("CONFORMANCE_ERRORS"))
-        printf("%s: largest error %.3g ulp, recorded %.3g ulp\n", f->name, error[0], error[1]);
+        printf("%s: largest error %.3f of the bound, recorded %.3f\n", f->name, error[0], error[1]);
     if (!n)
         return true;
     printf("%s: %u %s of %u differ%s%u:\n", f->name, n, known ? "cases" : "chunks", cases, known ? "; first: case " : "; one of 256 from case ", first);

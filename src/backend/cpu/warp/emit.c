@@ -184,12 +184,7 @@ define_vector(struct warp_build *w, LLVMValueRef v, LLVMValueRef vector)
 LLVMValueRef
 block_mask(struct warp_build *w)
 {
-    struct block *b = &w->block[w->at];
-    if (!b->mask) {
-        struct block *o = &w->block[b->mask_of];
-        b->mask = o->mask_slot ? load_slot(w, o->mask_slot) : o->mask;
-    }
-    return b->mask;
+    return w->block[w->at].mask;
 }
 
 LLVMValueRef
@@ -356,13 +351,10 @@ emit_terminator(struct warp_build *w, int at)
         side[1] = new_block(w);
         LLVMBuildCondBr(w->b, scalar_of(w, b->cond), side[0], side[1]);
     }
-    LLVMValueRef m = NULL;
     for (int k = 0; k < b->nsucc; k++) {
         if (side[k])
             LLVMPositionBuilderAtEnd(w->b, side[k]);
-        b->mask = w->block[b->mask_of].mask_slot ? NULL : b->mask; // load it anew: the other side's is not here
-        m = block_mask(w);
-        send(w, at, b->succ[k], m);
+        send(w, at, b->succ[k], block_mask(w));
         jump(w, b->next[k]);
     }
 }
@@ -371,11 +363,13 @@ emit_terminator(struct warp_build *w, int at)
 static void
 take_mask(struct warp_build *w, int at)
 {
-    struct block *b = &w->block[at];
-    if (!at || b->mask_of != at)
-        return;
-    b->mask = load_slot(w, b->pending);
-    LLVMBuildStore(w->b, b->mask, b->mask_slot);
+    struct block *b = &w->block[at], *o = &w->block[b->mask_of];
+    if (b != o) {
+        b->mask = o->mask_slot ? load_slot(w, o->mask_slot) : o->mask;
+    } else if (at) {
+        b->mask = load_slot(w, b->pending);
+        LLVMBuildStore(w->b, b->mask, b->mask_slot);
+    }
 }
 
 static void
@@ -503,12 +497,9 @@ warp_emit(struct warp_build *w, const char *name)
     for (int b = 0; b < w->nblocks; b++)
         if (w->block[b].pending)
             LLVMBuildStore(w->b, LLVMConstNull(w->mask_type), w->block[b].pending);
-    LLVMValueRef entry = w->full ? LLVMConstAllOnes(w->mask_type)
-                                 : LLVMBuildBitCast(w->b, LLVMGetParam(w->fn, 2), w->mask_type, "");
-    w->block[0].mask = entry;
-    if (!w->full) { // dominates everything: no slot
-        w->block[0].mask = entry;
-    }
+    // Dominates everything: no slot.
+    w->block[0].mask = w->full ? LLVMConstAllOnes(w->mask_type)
+                               : LLVMBuildBitCast(w->b, LLVMGetParam(w->fn, 2), w->mask_type, "");
     LLVMBuildBr(w->b, w->block[0].visit);
     for (int b = 0; b < w->nblocks; b++)
         emit_block(w, b);
