@@ -111,6 +111,47 @@ rt_barrier_red(struct thread *t, uint32_t id, uint32_t count, uint32_t red, uint
     return sync(t, id, count, red, pred);
 }
 
+// What the lanes of a warp add at once. Lanes that have ended no longer count as the block's.
+static struct barrier *
+arrive_warp(struct thread *t, uint32_t id, uint32_t count, uint32_t active, uint32_t ended)
+{
+    struct cta *c = thread_cta(t);
+    struct warp *w = t->warp;
+    uint32_t newly = ended & ~w->exited & w->present;
+    w->exited |= newly;
+    c->live -= (uint32_t)__builtin_popcount(newly);
+    struct barrier *b = arrive(t, id, count);
+    b->arrived += (uint32_t)__builtin_popcount(active) - 1;
+    if (b->count)
+        b->lanes[w->index] |= active;
+    return b;
+}
+
+uint32_t
+rt_barrier_warp(struct thread *t, uint32_t id, uint32_t count, uint32_t active, uint32_t ended,
+                uint32_t red, uint32_t preds)
+{
+    struct cta *c = thread_cta(t);
+    struct barrier *b = arrive_warp(t, id, count, active, ended);
+    if (red != RT_RED_NONE && red != RT_RED_ARRIVE) {
+        b->votes += (uint32_t)__builtin_popcount(active);
+        b->trues += (uint32_t)__builtin_popcount(active & preds);
+    }
+    if (complete(c, b)) {
+        uint32_t r = reduced(b, red);
+        open_barrier(c, b);
+        return r;
+    }
+    if (red == RT_RED_ARRIVE)
+        return 0;
+    t->op = red;
+    t->site = id;
+    c->busy_barriers |= 1u << id;
+    list_push(&b->waiting, t);
+    thread_suspend(t, WAIT_BARRIER);
+    return (uint32_t)t->result;
+}
+
 void
 rt_barrier_arrive(struct thread *t, uint32_t id, uint32_t count)
 {

@@ -42,6 +42,30 @@ call_kernel(void *kernel, void *thread)
     ((struct backend_kernel *)kernel)->fn(t, t->block->grid->params);
 }
 
+// Lanes of the warp that begins with thread i.
+static inline uint32_t
+lanes_from(const struct cta *c, uint32_t i)
+{
+    uint32_t n = c->threads - i;
+    return n >= RT_WARP ? ~0u : (1u << n) - 1;
+}
+
+// The warp's first thread stands for it; its other lanes have no stack.
+static inline void
+warp_init(struct cta *c, uint32_t i, struct fiber *f)
+{
+    thread_init(c, i, f);
+    if (c->launch->kernel->facts.lane_threads)
+        for (uint32_t k = 1; k < RT_WARP && i + k < c->threads; k++)
+            thread_init(c, i + k, NULL);
+}
+
+static inline void
+run_warp(struct launch *l, struct cta *c, uint32_t i)
+{
+    ((warp_fn *)(uintptr_t)l->kernel->fn)(&c->thread[i], l->g.params, lanes_from(c, i), l->rows);
+}
+
 static inline void
 run_thread(struct launch *l, struct thread *t)
 {
@@ -68,6 +92,37 @@ thread_ended(struct cta *c, struct thread *t)
         barrier_thread_ended(c);
 }
 
+static void
+warp_ended(struct cta *c, struct thread *t)
+{
+    struct warp *w = t->warp;
+    t->fiber = NULL;
+    c->live -= (uint32_t)__builtin_popcount(w->present & ~w->exited);
+    c->rounds = 0;
+    w->exited = w->present;
+    if (c->busy_barriers)
+        barrier_thread_ended(c);
+}
+
+// The next warp, or thread.
+static void
+run_next(struct cta *c, struct fiber *self)
+{
+    uint32_t i = c->started;
+    struct thread *t = &c->thread[i];
+    if (c->launch->kernel->facts.warp) {
+        c->started += RT_WARP < c->threads - i ? RT_WARP : c->threads - i;
+        warp_init(c, i, self);
+        run_warp(c->launch, c, i);
+        warp_ended(c, t);
+        return;
+    }
+    c->started++;
+    thread_init(c, i, self);
+    run_thread(c->launch, t);
+    thread_ended(c, t);
+}
+
 // Body of every fiber: runs threads that have not started until there is something better to do.
 static void
 thread_main(void *arg)
@@ -75,10 +130,7 @@ thread_main(void *arg)
     struct cta *c = arg;
     struct fiber *self = c->starting;
     do {
-        uint32_t i = c->started++;
-        thread_init(c, i, self);
-        run_thread(c->launch, &c->thread[i]);
-        thread_ended(c, &c->thread[i]);
+        run_next(c, self);
     } while (!c->run.head && c->started < c->threads);
     struct thread *next = list_pop(&c->run);
     stack_put(&c->worker->stacks, self); // nobody takes it before the switch
@@ -248,6 +300,21 @@ block_run(struct cta *c)
     }
 }
 
+// A kernel that never suspends: all warps on one stack.
+static void
+simple_warps_main(void *arg)
+{
+    struct cta *c = arg;
+    struct fiber *f = c->thread[0].fiber;
+    for (uint32_t i = 0; i < c->threads; i += RT_WARP) {
+        c->started = i + 1;
+        warp_init(c, i, f);
+        run_warp(c->launch, c, i);
+        c->thread[i].fiber = NULL;
+    }
+    fiber_leave(&c->worker->main, SWITCH_IDLE);
+}
+
 // A kernel that never suspends: all threads in turn through one struct thread.
 static void
 simple_main(void *arg)
@@ -273,7 +340,7 @@ simple_main(void *arg)
 enum block_state
 block_run_simple(struct cta *c)
 {
-    struct fiber *f = new_fiber(c, simple_main);
+    struct fiber *f = new_fiber(c, c->launch->kernel->facts.warp ? simple_warps_main : simple_main);
     if (!f)
         return fail_block(c, SWITCH_NO_STACK);
     thread_init(c, 0, f);
@@ -300,7 +367,7 @@ block_begin(struct cta *c, uint64_t index)
     c->live = g->threads;
     c->started = c->rounds = c->busy_barriers = 0;
     c->run = c->spinning = (struct thread_list){0};
-    if (c->launch->simple)
+    if (c->launch->simple && !c->launch->kernel->facts.warp)
         return;
     for (int i = 0; i < RT_BARRIERS; i++)
         if (c->barrier[i].arrived) // arrivals that nobody waited for

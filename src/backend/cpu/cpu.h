@@ -63,10 +63,14 @@ struct kernel_facts {
     uint32_t local_bytes;    // allocas of the kernel and what it calls, summed
     uint32_t may_suspend;    // calls something that waits for other threads
     uint32_t may_exit;       // calls rt_exit
+    uint32_t warp;           // the function runs a warp: warp_fn
+    uint32_t lane_threads;   // and needs the struct thread of every lane
     uint32_t recursive;      // a call cycle or an indirect call: local_bytes is no bound
 };
 
 typedef void kernel_fn(struct thread *t, void *params);
+// Of a warp: its first thread, the lanes that there are, whether it spans rows of the block.
+typedef void warp_fn(struct thread *t, void *params, uint32_t lanes, uint32_t rows);
 
 struct backend_kernel {
     kernel_fn *fn;
@@ -93,6 +97,7 @@ struct launch {
     uint32_t
         max_resident; // blocks started and not ended, in all workers; ~0 for cooperative launches
     bool simple;      // no thread ever suspends
+    bool rows;        // warps span rows of the block
     _Atomic uint64_t next;      // first block that nobody has taken; may exceed g.blocks
     _Atomic uint64_t remaining; // blocks that have not ended
     atomic_uint resident;

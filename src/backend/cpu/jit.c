@@ -7,7 +7,9 @@
 #include "backend/cpu/load.h"
 #include "backend/cpu/lower.h"
 #include "backend/cpu/target.h"
+#include "backend/cpu/warp/warp.h"
 #include "base/log.h"
+#include "base/options.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
@@ -60,6 +62,7 @@ struct build {
     LLVMMemoryBufferRef object;
     struct diagnostics diag;
     struct shared_layout shared;
+    struct warp_result warp;
     int error;
     uint64_t at; // when the last stage ended
 };
@@ -135,6 +138,23 @@ lowered(struct build *b)
 }
 
 static bool
+wants_warp(void)
+{
+    return strcmp(opt_text(OPT_CPU_MODE), "thread") != 0;
+}
+
+static bool
+vectorised(struct build *b)
+{
+    if (!wants_warp() || b->r->optimize < 1)
+        return true;
+    b->warp = warp_vectorise(b->m, b->r->kernel, b->tm);
+    dump_module(b->r, "ir", ".warp.ll", b->m);
+    stage_done(b, "vectorise");
+    return verified(b, "after vectorisation");
+}
+
+static bool
 optimised(struct build *b)
 {
     char passes[64];
@@ -142,7 +162,7 @@ optimised(struct build *b)
     snprintf(passes, sizeof passes, "default<O%d>,globaldce", level);
     if (!run_passes(b, passes))
         return false;
-    lower_facts(b->m, &b->shared);
+    lower_facts(b->m, &b->shared, b->warp.vectorised, b->warp.needs_threads);
     dump_module(b->r, "opt", ".opt.ll", b->m);
     stage_done(b, "optimise");
     return verified(b, "after optimisation");
@@ -165,7 +185,7 @@ generated(struct build *b)
 static bool
 run_stages(struct build *b)
 {
-    return emit(b) && promoted(b) && lowered(b) && optimised(b) && generated(b);
+    return emit(b) && promoted(b) && lowered(b) && vectorised(b) && optimised(b) && generated(b);
 }
 
 static void
@@ -262,7 +282,8 @@ static struct hash128
 object_key(const struct compile_request *r)
 {
     struct hash128 host = target_hash(), key = hash128_more(r->key, &host, sizeof host);
-    return hash128_more(key, &r->optimize, sizeof r->optimize);
+    int mode[2] = {r->optimize, wants_warp()};
+    return hash128_more(key, mode, sizeof mode);
 }
 
 static pthread_once_t fatal_once = PTHREAD_ONCE_INIT;

@@ -382,10 +382,12 @@ add_constant(LLVMModuleRef m, const struct kernel_facts *facts)
 }
 
 void
-lower_facts(LLVMModuleRef m, const struct shared_layout *shared)
+lower_facts(LLVMModuleRef m, const struct shared_layout *shared, bool warp, bool lane_threads)
 {
     struct kernel_facts facts = {.version = RT_VERSION,
                                  .static_shared = shared->bytes,
+                                 .warp = warp,
+                                 .lane_threads = lane_threads,
                                  .dynamic_offset = shared->dynamic_offset};
     FOR_FUNCTIONS(f, m)
     {

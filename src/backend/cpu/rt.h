@@ -9,7 +9,7 @@
 
 // Changes when a layout or the meaning of an rt_ function changes: objects in the cache were
 // compiled against it.
-#define RT_VERSION 2
+#define RT_VERSION 3
 
 enum {
     RT_WARP = 32,
@@ -57,7 +57,7 @@ enum rt_op {
     RT_ACTIVEMASK = 0x600
 };
 
-enum rt_red { RT_RED_NONE, RT_RED_POPC, RT_RED_AND, RT_RED_OR };
+enum rt_red { RT_RED_NONE, RT_RED_POPC, RT_RED_AND, RT_RED_OR, RT_RED_ARRIVE };
 
 enum rt_stop { RT_TRAP, RT_BRKPT, RT_BAD_CALL };
 
@@ -108,6 +108,9 @@ struct grid {
     // grid.sync() counts in.
     uint32_t workspace[2];
     uint32_t cooperative;
+    // Of a kernel in warp mode whose warps span rows of a block: the threads' tid.x, .y, .z by their
+    // index, with room for a whole warp at the end.
+    const uint32_t *tids[3];
 };
 
 struct block {
@@ -126,6 +129,11 @@ uint64_t rt_warp(struct thread *t, uint32_t op, uint64_t value, uint32_t b, uint
                  uint32_t mask);
 uint64_t rt_warp_active(struct thread *t, uint32_t op, uint64_t value, uint32_t b, uint32_t c,
                         uint32_t site);
+// The same for the lanes `active` of the warp that begins with t; `ended` lanes do not come again.
+uint32_t rt_barrier_warp(struct thread *t, uint32_t id, uint32_t count, uint32_t active,
+                         uint32_t ended, uint32_t red, uint32_t preds);
+void rt_lanes(struct thread *t, uint32_t op, const uint64_t *value, const uint32_t *b,
+              const uint32_t *c, const uint32_t *members, uint32_t active, uint64_t *result);
 void rt_spin(struct thread *t);
 uint64_t rt_malloc(struct thread *t, uint64_t size);
 void rt_free(struct thread *t, uint64_t addr);

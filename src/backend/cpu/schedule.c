@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -399,6 +400,8 @@ stack_for(const struct backend_scope *s, const struct kernel_facts *f)
     // (printf is the deepest).
     size_t limit = atomic_load(&s->stack_limit);
     size_t need = (64 << 10) + (size_t)f->local_bytes * 2 + limit;
+    if (f->warp) // vectors are spilled, and each lane has its local variables
+        need += 192 << 10;
     if (f->recursive)
         need += (128 << 10) + limit * 16;
     return stack_class(need);
@@ -425,6 +428,25 @@ resident_for(const struct launch *l, bool cooperative)
     uint32_t promised = CPU_MAX_BLOCKS_SM * l->g.multiprocessors, fit = THREADS / l->g.threads;
     fit = fit < BLOCKS ? fit : BLOCKS;
     return cooperative ? ~0u : promised > fit ? promised : fit;
+}
+
+// Thread numbers of a block, for warps that span its rows. Freed with the launch.
+static bool
+number_threads(struct launch *l)
+{
+    struct grid *g = &l->g;
+    l->rows = g->block[1] * g->block[2] > 1 && g->block[0] % RT_WARP != 0;
+    if (!l->kernel->facts.warp)
+        return true;
+    uint32_t room = g->warps * RT_WARP, *t = calloc(3 * (size_t)room, sizeof *t);
+    for (int i = 0; i < 3; i++)
+        g->tids[i] = t ? t + (size_t)i * room : NULL;
+    for (uint32_t i = 0; t && i < g->threads; i++) {
+        t[i] = i % g->block[0];
+        t[room + i] = i / g->block[0] % g->block[1];
+        t[2 * room + i] = i / g->block[0] / g->block[1];
+    }
+    return t != NULL;
 }
 
 static bool
@@ -463,6 +485,10 @@ prepare(struct launch *l, struct backend_scope *s, const struct command *c)
     l->kernel = c->launch.kernel;
     l->scope = s;
     l->simple = !f->may_suspend;
+    if (!number_threads(l)) {
+        log_error("%s: no memory to launch", l->name);
+        return false;
+    }
     l->chunk = chunk_for(l);
     l->max_resident = resident_for(l, c->launch.cooperative);
     atomic_init(&l->remaining, g->blocks);
@@ -486,6 +512,7 @@ launch_run(struct backend_scope *s, const struct command *c)
         l.g.grid[2], l.g.block[0], l.g.block[1], l.g.block[2], l.g.dynamic_shared);
     fault_ensure();
     execute(w, &l);
+    free((void *)l.g.tids[0]);
 }
 
 void

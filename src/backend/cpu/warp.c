@@ -232,6 +232,31 @@ rt_warp(struct thread *t, uint32_t op, uint64_t value, uint32_t b, uint32_t c, u
     return t->result;
 }
 
+// The lanes `active` of a warp in warp mode: those that name the same members form a group.
+void
+rt_lanes(struct thread *first, uint32_t op, const uint64_t *value, const uint32_t *b,
+         const uint32_t *c, const uint32_t *members, uint32_t active, uint64_t *result)
+{
+    struct warp *w = first->warp;
+    FOR_LANES(i, active)
+    {
+        struct thread *t = lane(w, i);
+        t->lane = i;
+        post(t, op, value[i], b[i], c[i]);
+    }
+    for (uint32_t todo = active; todo;) {
+        uint32_t leader = (uint32_t)__builtin_ctz(todo), set = 0;
+        FOR_LANES(i, todo)
+        set |= (uint32_t)(members[i] == members[leader]) << i;
+        todo &= ~set;
+        uint32_t in = set & members[leader];
+        if (in)
+            compute(w, op >> 8, in);
+        FOR_LANES(i, set)
+        result[i] = lane(w, i)->result;
+    }
+}
+
 void
 warp_lane_ended(struct warp *w)
 {

@@ -56,7 +56,7 @@ visit(struct warp_build *w, LLVMBasicBlockRef bb, LLVMBasicBlockRef *order, int 
 }
 
 static void
-set_successors(struct warp_build *w, struct block *b)
+set_successors(struct warp_build *w, struct wblock *b)
 {
     LLVMValueRef t = LLVMGetBasicBlockTerminator(b->bb);
     unsigned n = LLVMGetNumSuccessors(t);
@@ -83,13 +83,13 @@ set_edges(struct warp_build *w)
             w->block[w->block[i].succ[k]].npred++;
     }
     for (int i = 0; i < w->nblocks; i++) {
-        struct block *b = &w->block[i];
+        struct wblock *b = &w->block[i];
         b->pred = arena_array(&w->arena, int, b->npred + 1);
         b->npred = 0;
     }
     for (int i = 0; i < w->nblocks; i++)
         for (int k = 0; k < w->block[i].nsucc; k++) {
-            struct block *s = &w->block[w->block[i].succ[k]];
+            struct wblock *s = &w->block[w->block[i].succ[k]];
             s->pred[s->npred++] = i;
         }
 }
@@ -100,7 +100,7 @@ number_blocks(struct warp_build *w, LLVMBasicBlockRef *order, int n)
     intmap_free(&w->block_at);
     w->block_at = (struct intmap){0};
     w->nblocks = n;
-    w->block = arena_array(&w->arena, struct block, n);
+    w->block = arena_array(&w->arena, struct wblock, n);
     for (int i = 0; i < n; i++) {
         w->block[i].bb = order[i];
         w->block[i].loop = NONE;
@@ -176,7 +176,7 @@ find_post_dominators(struct warp_build *w)
     for (bool changed = true; changed;) {
         changed = false;
         for (int o = count - 2; o >= 0; o--) {
-            struct block *b = &w->block[order[o]];
+            struct wblock *b = &w->block[order[o]];
             int d = NONE;
             for (int k = 0; k < b->nsucc; k++) {
                 int s = b->succ[k];
@@ -211,7 +211,7 @@ collect_loop(struct warp_build *w, struct loop *l)
         todo[n++] = l->latch;
     }
     while (n) {
-        const struct block *b = &w->block[todo[--n]];
+        const struct wblock *b = &w->block[todo[--n]];
         for (int k = 0; k < b->npred; k++)
             if (!bit(l->blocks, b->pred[k])) {
                 bit_set(l->blocks, b->pred[k]);

@@ -400,7 +400,7 @@ static struct shape
 phi_shape(struct warp_build *w, LLVMValueRef phi, int at)
 {
     struct shape s = {.kind = SHAPE_UNKNOWN};
-    const struct block *b = &w->block[at];
+    const struct wblock *b = &w->block[at];
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
         LLVMValueRef v = LLVMGetIncomingValue(phi, i);
         int from = (int)(intptr_t)intmap_get(&w->block_at, (uint64_t)(uintptr_t)LLVMGetIncomingBlock(phi, i)) - 1;
@@ -524,7 +524,7 @@ mark_joins(struct warp_build *w, const int *succ, int n, int end)
 static void
 mark_influence(struct warp_build *w, int x)
 {
-    const struct block *b = &w->block[x];
+    const struct wblock *b = &w->block[x];
     bool *seen = arena_array(&w->arena, bool, w->nblocks);
     for (int k = 0; k < b->nsucc; k++)
         if (b->succ[k] > x && b->succ[k] != b->ipdom)
@@ -595,7 +595,7 @@ update_control(struct warp_build *w)
 {
     bool changed = false;
     for (int i = 0; i < w->nblocks; i++) {
-        struct block *b = &w->block[i];
+        struct wblock *b = &w->block[i];
         if (b->divergent || !b->cond || is_uniform(shape_of(w, b->cond)) ||
             shape_of(w, b->cond).kind == SHAPE_UNKNOWN)
             continue;
@@ -615,7 +615,7 @@ collect_values(struct warp_build *w)
     intmap_free(&w->values);
     w->values = (struct intmap){0};
     for (int b = 0; b < w->nblocks; b++) {
-        struct block *bl = &w->block[b];
+        struct wblock *bl = &w->block[b];
         bl->influence = arena_array(&w->arena, bitset, bit_words(w));
         bl->divergent = bl->join = false;
         for (LLVMValueRef i = LLVMGetFirstInstruction(bl->bb); i; i = LLVMGetNextInstruction(i)) {

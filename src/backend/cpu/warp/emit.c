@@ -288,7 +288,7 @@ static void
 send(struct warp_build *w, int from, int to, LLVMValueRef edge)
 {
     write_phis(w, from, to, edge);
-    struct block *t = &w->block[to];
+    struct wblock *t = &w->block[to];
     if (!t->need_pending)
         return;
     if (to > from)
@@ -312,7 +312,7 @@ jump(struct warp_build *w, int to)
 }
 
 static void
-emit_divergent_branch(struct warp_build *w, struct block *b, int at)
+emit_divergent_branch(struct warp_build *w, struct wblock *b, int at)
 {
     LLVMValueRef m = block_mask(w), c = LLVMBuildFreeze(w->b, vector_of(w, b->cond), ""), edge[2], back = NULL;
     edge[0] = LLVMBuildAnd(w->b, m, c, "");
@@ -336,7 +336,7 @@ emit_divergent_branch(struct warp_build *w, struct block *b, int at)
 static void
 emit_terminator(struct warp_build *w, int at)
 {
-    struct block *b = &w->block[at];
+    struct wblock *b = &w->block[at];
     if (!b->nsucc) {
         LLVMBuildRetVoid(w->b);
         return;
@@ -363,7 +363,7 @@ emit_terminator(struct warp_build *w, int at)
 static void
 take_mask(struct warp_build *w, int at)
 {
-    struct block *b = &w->block[at], *o = &w->block[b->mask_of];
+    struct wblock *b = &w->block[at], *o = &w->block[b->mask_of];
     if (b != o) {
         b->mask = o->mask_slot ? load_slot(w, o->mask_slot) : o->mask;
     } else if (at) {
@@ -384,7 +384,7 @@ set_line(struct warp_build *w, LLVMValueRef i)
 static void
 enter_block(struct warp_build *w, int at)
 {
-    struct block *b = &w->block[at];
+    struct wblock *b = &w->block[at];
     LLVMPositionBuilderAtEnd(w->b, b->visit);
     if (b->guard) {
         LLVMBasicBlockRef here = new_block(w), over = new_block(w);
@@ -401,7 +401,7 @@ enter_block(struct warp_build *w, int at)
 static void
 emit_block(struct warp_build *w, int at)
 {
-    struct block *b = &w->block[at];
+    struct wblock *b = &w->block[at];
     w->at = at;
     enter_block(w, at);
     LLVMValueRef i = LLVMGetFirstInstruction(b->bb);
@@ -467,7 +467,7 @@ static void
 reset(struct warp_build *w)
 {
     for (int b = 0; b < w->nblocks; b++) {
-        struct block *bl = &w->block[b];
+        struct wblock *bl = &w->block[b];
         bl->pending = bl->mask_slot = bl->mask = NULL;
         bl->visit = new_block(w);
         if (bl->need_pending)

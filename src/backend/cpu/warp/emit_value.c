@@ -177,20 +177,31 @@ emit_alloca(struct warp_build *w, LLVMValueRef i)
     define_scalar(w, i, a);
 }
 
+static LLVMValueRef
+field(struct warp_build *w, LLVMValueRef p, int64_t offset, LLVMTypeRef t)
+{
+    LLVMValueRef off = LLVMConstInt(w->i64, (uint64_t)offset, 0);
+    LLVMValueRef v = LLVMBuildLoad2(w->b, t, LLVMBuildGEP2(w->b, w->i8, p, &off, 1, ""), "");
+    unsigned kind = LLVMGetMDKindIDInContext(w->ctx, "invariant.load", 14);
+    LLVMSetMetadata(v, kind, LLVMMetadataAsValue(w->ctx, LLVMMDNodeInContext2(w->ctx, NULL, 0)));
+    return v;
+}
+
 static void
 emit_context_load(struct warp_build *w, LLVMValueRef i, enum pw_field f)
 {
-    LLVMValueRef p = LLVMGetOperand(i, 0);
     if (shape_of(w, i).kind == SHAPE_LINEAR) {
         emit_once(w, i);
         return;
     }
-    // grid->tids[axis][index ...]
-    LLVMValueRef at[] = {w->thread, LLVMConstInt(w->i32, f == PW_TID_X ? 0 : f == PW_TID_Y ? 1 : 2, 0)};
-    LLVMValueRef v = call_runtime(w, "pw_warp_tids", w->ptr, at, 2);
-    v = LLVMBuildLoad2(w->b, LLVMVectorType(w->i32, LANES), v, "");
+    // block->grid->tids[axis][index ...]
+    int64_t axis = f == PW_TID_X ? 0 : f == PW_TID_Y ? 1 : 2;
+    LLVMValueRef block = field(w, w->thread, offsetof(struct thread, block), w->ptr);
+    LLVMValueRef grid = field(w, block, offsetof(struct block, grid), w->ptr);
+    LLVMValueRef table = field(w, grid, (int64_t)offsetof(struct grid, tids) + 8 * axis, w->ptr);
+    LLVMValueRef index = field(w, w->thread, offsetof(struct thread, index), w->i32);
+    LLVMValueRef v = LLVMBuildLoad2(w->b, LLVMVectorType(w->i32, LANES), LLVMBuildGEP2(w->b, w->i32, table, &index, 1, ""), "");
     LLVMSetAlignment(v, 4);
-    (void)p;
     define_vector(w, i, v);
 }
 

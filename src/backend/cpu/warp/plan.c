@@ -24,7 +24,7 @@ go(struct warp_build *w, bitset *waiting, int target)
     if (next == NONE)
         return NONE;
     bit_clear(waiting, next);
-    struct block *n = &w->block[next];
+    struct wblock *n = &w->block[next];
     for (int i = 0; i < bit_words(w); i++)
         n->deferred[i] |= waiting[i];
     for (int b = next + 1; b < w->nblocks; b++)
@@ -42,7 +42,7 @@ is_empty(const struct warp_build *w, const bitset *s)
 
 // May the block run with no lane in it, more cheaply than being skipped?
 static bool
-is_cheap(struct warp_build *w, const struct block *b)
+is_cheap(struct warp_build *w, const struct wblock *b)
 {
     enum { COST = 8 };
     int cost = 0;
@@ -60,7 +60,7 @@ is_cheap(struct warp_build *w, const struct block *b)
             return false;
     }
     for (int k = 0; k < b->nsucc; k++) {
-        const struct block *s = &w->block[b->succ[k]];
+        const struct wblock *s = &w->block[b->succ[k]];
         if (s <= b)
             return false; // a loop must end
         for (LLVMValueRef i = LLVMGetFirstInstruction(s->bb); i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
@@ -72,7 +72,7 @@ is_cheap(struct warp_build *w, const struct block *b)
 
 // A back edge of a divergent branch goes back while a lane wants to; what is returned is where control goes when none does.
 static void
-route_back(struct warp_build *w, struct block *b, bitset *deferred)
+route_back(struct warp_build *w, struct wblock *b, bitset *deferred)
 {
     for (int k = 0; k < b->nsucc; k++)
         if (b->succ[k] > (int)(b - w->block))
@@ -83,7 +83,7 @@ route_back(struct warp_build *w, struct block *b, bitset *deferred)
 static void
 route(struct warp_build *w, int at)
 {
-    struct block *b = &w->block[at];
+    struct wblock *b = &w->block[at];
     if (b->divergent) {
         bitset *d = copy(w, b->deferred);
         bool back = false;
@@ -159,14 +159,14 @@ plan(struct warp_build *w)
 {
     find_blends(w);
     for (int i = 0; i < w->nblocks; i++) {
-        struct block *b = &w->block[i];
+        struct wblock *b = &w->block[i];
         b->deferred = arena_array(&w->arena, bitset, bit_words(w));
         b->wants_guard = b->guard = b->need_pending = false;
         b->skip = NONE;
         b->next[0] = b->next[1] = NONE;
     }
     for (int i = 0; i < w->nblocks; i++) {
-        struct block *b = &w->block[i];
+        struct wblock *b = &w->block[i];
         for (int l = 0; l < w->nloops; l++)
             if (w->loop[l].header == i && w->loop[l].divergent)
                 for (int k = 0; k < w->loop[l].nexits; k++) {

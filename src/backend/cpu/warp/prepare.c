@@ -119,6 +119,7 @@ forget_noreturn(struct warp_build *w)
         if (!starts(warp_name(f), "rt_"))
             continue;
         set_attribute(f, "noreturn", false);
+        set_attribute(f, "convergent", true);
         for (LLVMUseRef u = LLVMGetFirstUse(f); u; u = LLVMGetNextUse(u))
             if (LLVMIsACallInst(LLVMGetUser(u)))
                 LLVMRemoveCallSiteEnumAttribute(LLVMGetUser(u), at, attribute("noreturn"));

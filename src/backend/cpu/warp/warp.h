@@ -8,6 +8,7 @@
 #define CPU_WARP_WARP_H
 
 #include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,7 +41,7 @@ struct value {
     bool blends;                           // of a phi: edges come from different lanes
 };
 
-struct block {
+struct wblock {
     LLVMBasicBlockRef bb;
     int succ[2], nsucc;
     int *pred, npred;
@@ -75,7 +76,7 @@ struct warp_build {
     const char *kernel;
     LLVMValueRef old; // the thread's view
     struct arena arena;
-    struct block *block; // in order
+    struct wblock *block; // in order
     struct loop *loop;
     int nblocks, nloops;
     struct intmap values;   // LLVMValueRef -> struct value
