@@ -14,6 +14,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import ptx_ops
+from conformance_async import async_kernels
 from conformance_forms import register_kernels
 from conformance_matrix import matrix_kernels
 from conformance_memory import memory_kernels
@@ -55,7 +56,8 @@ def main():
     parser.add_argument("--ptxas")
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
-    kernels = [*register_kernels(ptx_ops.read(args.ops)), *warp_kernels(), *memory_kernels(), *matrix_kernels()]
+    kernels = [*register_kernels(ptx_ops.read(args.ops)), *warp_kernels(), *memory_kernels(), *matrix_kernels(),
+               *async_kernels()]
     assert len({k.name for k in kernels}) == len(kernels), "two kernels of one name"
     bad = {}
     with open(args.output / "manifest", "w", encoding="ascii") as manifest:

@@ -76,7 +76,7 @@ def legal_cvt_bf16(d, s, plain, rounds):
     if d not in FLOATS:
         return integral
     if s in ("f32", "f64") or s not in FLOATS:
-        return up and not (plain and rounds == ["rz"])
+        return up
     return not rounds or up
 
 

@@ -4,8 +4,9 @@ import re
 from dataclasses import dataclass, field
 
 # Bits of a type in a register; the 8-bit ones live in 32-bit registers, with rubbish above.
-WIDTH = {"pred": 1, "vote": 1, "b8": 8, "few64": 64, "same64": 64, "m_f64": 64, "f64": 64, "b64": 64, "u64": 64, "s64": 64, "b16": 16, "u16": 16, "s16": 16, "f16": 16, "bf16": 16,
-         "e4m3x2": 16, "e5m2x2": 16, "ue8m0x2": 16}
+WIDTH = {"pred": 1, "vote": 1, "b8": 8}
+WIDTH.update(dict.fromkeys("b16 u16 s16 f16 bf16 e4m3x2 e5m2x2 ue8m0x2".split(), 16))
+WIDTH.update(dict.fromkeys("b64 u64 s64 f64 few64 same64 m_f64".split(), 64))
 BLOCK = 128  # threads of a block; the runner pads all case counts to a multiple of 256
 
 

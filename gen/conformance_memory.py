@@ -42,16 +42,16 @@ def fill(space):
     return [f"st{at}.b64 [%p], %a0;", f"st{at}.b64 [%p + 8], %a1;"]
 
 
-def load(space, type_, vec, modifiers="", hint="", name=""):
+def load(space, type_, vec, modifiers=""):
     """ld of a type into registers as wide and, for integers, into 64-bit ones."""
-    at = dotted("ld", modifiers, space, hint, f"v{vec}" if vec > 1 else "", type_)
+    at = dotted("ld", modifiers, space, f"v{vec}" if vec > 1 else "", type_)
     widths = [max(16, width_of(type_))] + ([64] if type_ not in FLOATS and width_of(type_) < 64 else [])
     body, outputs = fill(space), []
     for w in widths:
         names = [f"%d{len(outputs) + j}" for j in range(vec)]
         outputs += [f"b{w}"] * vec
         body.append(f"{at} {'{' + ', '.join(names) + '}' if vec > 1 else names[0]}, [%p];")
-    return memory_kernel(name or dotted(at, "" if space else "generic"), space, body, ["b64", "b64"], outputs)
+    return memory_kernel(dotted(at, "" if space else "generic"), space, body, ["b64", "b64"], outputs)
 
 
 def width_of(type_):
@@ -94,18 +94,14 @@ def input_load(inst, vec, t, name=""):
 
 
 def constant_load(space, t):
-    """const: a table indexed by the input; param: the bytes of the kernel's own first parameter cannot be known, so only a null test."""
-    name = mangle(f"ld.{space}.{t}")
-    if space == "const":
-        words = ", ".join(f"{(i * 0x9E3779B97F4A7C15 + 0x8081828384858687) % 2**64:#x}" for i in range(32))
-        body = [f"mov.u64 %p, c_{name};", "and.b32 %x, %a0, 31;", "mul.wide.u32 %q, %x, 8;", "add.u64 %p, %p, %q;", f"ld.const.{t} %d0, [%p];"]
-        return Kernel(name, body, ["b32"], ["b64" if t not in FLOATS else "b" + t[1:]], REGS, [f".const .align 8 .b64 c_{name}[32] = {{{words}}};"],
-                      CASES)
-    body = [f"ld.param.{t} %d0, [p_out];", f"ld.param.{t} %q, [p_out];".replace("%q", "%d1"), "xor.b64 %d0, %d0, %d1;" if t not in FLOATS else ""]
-    if t in FLOATS:
-        body = [f"ld.param.{t} %d0, [p_out];", f"ld.param.{t} %d1, [p_out];", f"xor.b{t[1:]} %d0, %d0, %d1;"]
-    out = "b64" if t not in FLOATS else "b" + t[1:]
-    return Kernel(name, body + [f"mov.{out} %d1, 0;"], ["b32"], [out, out], REGS, cases=CASES)
+    """const: a table indexed by the input. param: of the kernel's second parameter nothing is known but that two loads agree."""
+    name, out = mangle(f"ld.{space}.{t}"), f"b{t[1:]}" if t in FLOATS else "b64"
+    if space == "param":
+        body = [f"ld.param.{t} %d{k}, [p_out];" for k in (0, 1)] + [f"xor.{out} %d0, %d0, %d1;", f"mov.{out} %d1, 0;"]
+        return Kernel(name, body, ["b32"], [out, out], REGS, cases=CASES)
+    words = ", ".join(f"{(i * 0x9E3779B97F4A7C15 + 0x8081828384858687) % 2**64:#x}" for i in range(32))
+    body = [f"mov.u64 %p, c_{name};", "and.b32 %x, %a0, 31;", "mul.wide.u32 %q, %x, 8;", "add.u64 %p, %p, %q;", f"ld.const.{t} %d0, [%p];"]
+    return Kernel(name, body, ["b32"], [out], REGS, [f".const .align 8 .b64 c_{name}[32] = {{{words}}};"], CASES)
 
 
 def store(space, type_, vec, modifiers="", cache=""):
@@ -215,10 +211,10 @@ def contended(kind, op, t, space):
     return Kernel(name, body, [t], [f"b{w}", "b64"], REGS + [".reg .pred %z;"], globals_, (512, 512))
 
 
-def tickets(space):
+def tickets():
     """atom.add and atom.inc hand every thread of a block another number: the sum of all is known."""
-    name = f"tickets_{space}"
-    body = [f"mov.u64 %p, t_{name};", "setp.ne.u32 %z, %thread, 0;", f"@!%z st.shared.b64 [%p], 0;", "bar.sync 0;",
+    name = "tickets_shared"
+    body = [f"mov.u64 %p, t_{name};", "setp.ne.u32 %z, %thread, 0;", "@!%z st.shared.b64 [%p], 0;", "bar.sync 0;",
             "atom.shared.add.u32 %x, [%p], 1;", "atom.shared.add.u32 %y, [%p + 4], %x;", "bar.sync 0;", "ld.shared.b64 %d0, [%p];",
             "bar.sync 0;", "@!%z st.shared.b64 [%p], 0;", "bar.sync 0;",
             "atom.shared.inc.u32 %x, [%p], 16;", "red.shared.add.u32 [%p + 4], %x;", "bar.sync 0;", "ld.shared.b64 %d1, [%p];"]
@@ -234,7 +230,7 @@ def contention():
                 if t[0] in "usb" and not t.startswith("bf"):
                     for space in ATOMIC_SPACES:
                         yield contended(kind, op, t, space)
-    yield tickets("shared")
+    yield tickets()
 
 
 def windows():

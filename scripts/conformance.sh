@@ -29,7 +29,7 @@ fi
 work=$folder/conformance
 mkdir -p "$work"
 python3 gen/conformance.py "$work"
-${CC:-cc} -std=gnu17 -O2 -D_GNU_SOURCE -Iinclude -Itest/ptx test/ptx/*.c "$lib" -lm -Wl,--allow-shlib-undefined -o "$work/runner"
+${CC:-cc} -std=gnu17 -O2 -D_GNU_SOURCE -Iinclude -Itest/ptx test/ptx/*.c "$lib" -lm -Wl,--allow-shlib-undefined -Wl,-rpath,"$(dirname "$lib")" -o "$work/runner"
 
 raw=$work/answers.bin
 if [ "$mode" = check ]; then

@@ -10,7 +10,7 @@
 
 #include "conformance.h"
 
-enum { RAW_BYTES = 4096, PALETTE = 16, PALETTE_BYTES = 4096 };
+enum { RAW_BYTES = 3072, PALETTE = 16, PALETTE_BYTES = 4096 };
 static const char magic[] = "polywarp conformance 1\n";
 
 uint32_t

@@ -7,7 +7,7 @@
 
 #include "conformance.h"
 
-enum kind { INT, FLT, PRED, SHIFT, SELECTOR, LANE, SMALL, VOTE, FEW, SAME, MODERATE };
+enum kind { INT, FLT, PRED, SHIFT, SELECTOR, LANE, SMALL, VOTE, FEW, SAME, MODERATE, META };
 
 // bits: of one lane; FLT has exponent and mantissa widths. `rubbish`: the register is wider, and what is above does not count.
 struct value_type {
@@ -28,7 +28,7 @@ static const struct value_type types[] = {
     {"vote", VOTE, 1, 1, 0, 0, 0},    {"few32", FEW, 32, 1, 0, 0, 0},   {"few64", FEW, 64, 1, 0, 0, 0},   {"same32", SAME, 32, 1, 0, 0, 0},
     {"same64", SAME, 64, 1, 0, 0, 0}, {"m_f16x2", MODERATE, 16, 2, 5, 10, 0}, {"m_bf16x2", MODERATE, 16, 2, 8, 7, 0},
     {"m_f32", MODERATE, 32, 1, 8, 23, 0}, {"m_f64", MODERATE, 64, 1, 11, 52, 0}, {"m_e4m3x4", MODERATE, 8, 4, 4, 3, 0},
-    {"m_e5m2x4", MODERATE, 8, 4, 5, 2, 0},
+    {"m_e5m2x4", MODERATE, 8, 4, 5, 2, 0}, {"m_meta", META, 32, 1, 0, 6, 0}, {"m_meta2", META, 32, 1, 0, 2, 0},
 };
 
 const struct value_type *
@@ -284,6 +284,10 @@ random_value(uint64_t *state, const struct value_type *t, unsigned style, uint64
         return (below(state, 4) * 0x8000000100000001ull) & mask(t->bits);
     case SAME:
         return (below(state, 60) ? 7 : 0x700000007) & mask(t->bits);
+    case META: // of sparse matrices: each nibble names two of four places in order; of tf32 only two of the six pairs are allowed
+        for (unsigned i = 0; i < 8; i++)
+            v |= (uint64_t)(const unsigned[]){4, 14, 8, 9, 12, 13}[below(state, t->mantissa)] << 4 * i;
+        return v;
     case MODERATE: // near one, halves of small integers, few mantissa bits; now and then a denormal
         style = below(state, 64) ? (const unsigned[]){2, 3, 5}[style % 3] : 4;
         // fall through

@@ -300,21 +300,6 @@ block_run(struct cta *c)
     }
 }
 
-// A kernel that never suspends: all warps on one stack.
-static void
-simple_warps_main(void *arg)
-{
-    struct cta *c = arg;
-    struct fiber *f = c->thread[0].fiber;
-    for (uint32_t i = 0; i < c->threads; i += RT_WARP) {
-        c->started = i + 1;
-        warp_init(c, i, f);
-        run_warp(c->launch, c, i);
-        c->thread[i].fiber = NULL;
-    }
-    fiber_leave(&c->worker->main, SWITCH_IDLE);
-}
-
 // A kernel that never suspends: all threads in turn through one struct thread.
 static void
 simple_main(void *arg)
@@ -340,11 +325,60 @@ simple_main(void *arg)
 enum block_state
 block_run_simple(struct cta *c)
 {
-    struct fiber *f = new_fiber(c, c->launch->kernel->facts.warp ? simple_warps_main : simple_main);
+    struct fiber *f = new_fiber(c, simple_main);
     if (!f)
         return fail_block(c, SWITCH_NO_STACK);
     thread_init(c, 0, f);
     c->started = 1;
+    c->worker->cta = c;
+    intptr_t why = fiber_switch(&c->worker->main, f, 0);
+    c->worker->cta = NULL;
+    if (why != SWITCH_IDLE)
+        return fail_block(c, why);
+    c->thread[0].fiber = NULL;
+    stack_put(&c->worker->stacks, f);
+    return BLOCK_DONE;
+}
+
+// A kernel in warp mode that never suspends: the warps of several blocks in turn on one stack. What a warp's first thread is,
+// it is in every block.
+static void
+warps_main(void *arg)
+{
+    struct cta *c = arg;
+    struct launch *l = c->launch;
+    const uint32_t *grid = l->g.grid;
+    for (uint64_t n = c->blocks; n > 0 && !launch_failed(l); n--) {
+        for (uint32_t i = 0; i < c->threads; i += RT_WARP) {
+            c->running = i;
+            run_warp(l, c, i);
+        }
+        uint32_t *at = c->b.ctaid;
+        if (++at[0] == grid[0]) {
+            at[0] = 0;
+            if (++at[1] == grid[1]) {
+                at[1] = 0;
+                at[2]++;
+            }
+        }
+    }
+    fiber_leave(&c->worker->main, SWITCH_IDLE);
+}
+
+enum block_state
+block_run_warps(struct cta *c, uint64_t first, uint64_t n)
+{
+    struct fiber *f = new_fiber(c, warps_main);
+    if (!f)
+        return fail_block(c, SWITCH_NO_STACK);
+    block_begin(c, first);
+    c->blocks = n;
+    c->started = 1;
+    for (uint32_t i = 0; i < c->launch->g.warps; i++) {
+        c->warp[i].block = &c->b;
+        c->warp[i].index = i;
+        warp_init(c, i * RT_WARP, f);
+    }
     c->worker->cta = c;
     intptr_t why = fiber_switch(&c->worker->main, f, 0);
     c->worker->cta = NULL;
@@ -367,7 +401,7 @@ block_begin(struct cta *c, uint64_t index)
     c->live = g->threads;
     c->started = c->rounds = c->busy_barriers = 0;
     c->run = c->spinning = (struct thread_list){0};
-    if (c->launch->simple && !c->launch->kernel->facts.warp)
+    if (c->launch->simple)
         return;
     for (int i = 0; i < RT_BARRIERS; i++)
         if (c->barrier[i].arrived) // arrivals that nobody waited for

@@ -179,6 +179,8 @@ struct cta {
     uint32_t rounds;        // of spinning threads without any progress
     uint32_t busy_barriers; // bit: barrier has waiting threads
     struct fiber *starting; // stack handed to thread_main
+    uint64_t blocks;        // to run by block_run_warps
+    uint32_t running;       // there: first thread of the warp that runs
     bool counted;           // holds one of launch->users
     struct thread_list run, spinning;
     struct barrier barrier[RT_BARRIERS];
@@ -197,6 +199,8 @@ struct cta *block_new(struct worker *w, struct launch *l);
 void block_begin(struct cta *c, uint64_t index);
 enum block_state block_run(struct cta *c);
 enum block_state block_run_simple(struct cta *c);
+// `n` blocks from `first` on, of a kernel in warp mode that never suspends.
+enum block_state block_run_warps(struct cta *c, uint64_t first, uint64_t n);
 void block_put(struct cta *c);
 void block_pool_free(struct worker *w);
 

@@ -29,6 +29,8 @@ place(char *out, size_t size, const struct cta *c, const struct thread *t, uint6
 static struct thread *
 thread_at(struct cta *c, uint64_t sp)
 {
+    if (c->launch->simple && c->launch->kernel->facts.warp)
+        return &c->thread[c->running];
     for (uint32_t i = 0; i < c->started; i++) {
         const struct fiber *f = c->thread[i].fiber;
         if (f && (char *)sp >= f->lo - 4096 && (char *)sp < f->hi)

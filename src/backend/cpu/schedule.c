@@ -92,7 +92,9 @@ run_simple(struct worker *w, struct launch *l)
         return;
     }
     while ((n = take(l, &first))) {
-        for (uint64_t i = 0; i < n && !launch_failed(l); i++) {
+        if (l->kernel->facts.warp)
+            block_run_warps(c, first, n);
+        for (uint64_t i = 0; !l->kernel->facts.warp && i < n && !launch_failed(l); i++) {
             block_begin(c, first + i);
             block_run_simple(c);
         }
@@ -410,7 +412,7 @@ stack_for(const struct backend_scope *s, const struct kernel_facts *f)
 static uint32_t
 chunk_for(const struct launch *l)
 {
-    enum { THREADS = 4096 }; // worth one visit to the shared counter
+    enum { THREADS = 16384 }; // worth one visit to the shared counter
     if (!l->simple)
         return 1;
     uint64_t share = l->g.blocks / ((uint64_t)workers_configured() * 4),
@@ -436,16 +438,18 @@ number_threads(struct launch *l)
 {
     struct grid *g = &l->g;
     l->rows = g->block[1] * g->block[2] > 1 && g->block[0] % RT_WARP != 0;
-    if (!l->kernel->facts.warp)
+    if (!l->kernel->facts.warp || (!l->rows && g->threads % RT_WARP == 0))
         return true;
-    uint32_t room = g->warps * RT_WARP, *t = calloc(3 * (size_t)room, sizeof *t);
-    for (int i = 0; i < 3; i++)
-        g->tids[i] = t ? t + (size_t)i * room : NULL;
-    for (uint32_t i = 0; t && i < g->threads; i++) {
-        t[i] = i % g->block[0];
-        t[room + i] = i / g->block[0] % g->block[1];
-        t[2 * room + i] = i / g->block[0] / g->block[1];
-    }
+    uint32_t room = g->warps * RT_WARP, *t = calloc(3 * (size_t)room, sizeof *t), i = 0;
+    for (int k = 0; k < 3; k++)
+        g->tids[k] = t ? t + (size_t)k * room : NULL;
+    for (uint32_t z = 0; t && z < g->block[2]; z++)
+        for (uint32_t y = 0; y < g->block[1]; y++)
+            for (uint32_t x = 0; x < g->block[0]; x++, i++) {
+                t[i] = x;
+                t[room + i] = y;
+                t[2 * room + i] = z;
+            }
     return t != NULL;
 }
 

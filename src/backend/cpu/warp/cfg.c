@@ -202,7 +202,7 @@ find_post_dominators(struct warp_build *w)
 
 // ---- loops
 static void
-collect_loop(struct warp_build *w, struct loop *l)
+collect_loop(struct warp_build *w, struct wloop *l)
 {
     int *todo = arena_array(&w->arena, int, w->nblocks), n = 0;
     bit_set(l->blocks, l->header);
@@ -221,7 +221,7 @@ collect_loop(struct warp_build *w, struct loop *l)
 }
 
 static int
-loop_size(const struct warp_build *w, const struct loop *l)
+loop_size(const struct warp_build *w, const struct wloop *l)
 {
     int n = 0;
     for (int i = 0; i < bit_words(w); i++)
@@ -252,7 +252,7 @@ set_parents(struct warp_build *w)
 }
 
 static void
-set_exits(struct warp_build *w, struct loop *l)
+set_exits(struct warp_build *w, struct wloop *l)
 {
     bool *seen = arena_array(&w->arena, bool, w->nblocks);
     l->exits = arena_array(&w->arena, int, w->nblocks);
@@ -273,7 +273,7 @@ find_loops(struct warp_build *w)
     for (int b = 0; b < w->nblocks; b++)
         for (int k = 0; k < w->block[b].nsucc; k++)
             edges += w->block[b].succ[k] <= b;
-    w->loop = arena_array(&w->arena, struct loop, edges + 1);
+    w->loop = arena_array(&w->arena, struct wloop, edges + 1);
     w->nloops = 0;
     for (int b = 0; b < w->nblocks; b++)
         for (int k = 0; k < w->block[b].nsucc; k++) {
@@ -285,8 +285,8 @@ find_loops(struct warp_build *w)
             for (int i = 0; i < w->nloops; i++)
                 if (w->loop[i].header == h)
                     return refuse(w, "a loop with two back edges");
-            struct loop *l = &w->loop[w->nloops++];
-            *l = (struct loop){.header = h, .latch = b, .blocks = arena_array(&w->arena, bitset, bit_words(w))};
+            struct wloop *l = &w->loop[w->nloops++];
+            *l = (struct wloop){.header = h, .latch = b, .blocks = arena_array(&w->arena, bitset, bit_words(w))};
             collect_loop(w, l);
         }
     set_parents(w);

@@ -560,7 +560,7 @@ common_post_dominator(struct warp_build *w, const int *list, int n)
 }
 
 static bool
-make_divergent(struct warp_build *w, struct loop *l)
+make_divergent(struct warp_build *w, struct wloop *l)
 {
     l->divergent = true;
     for (int i = 0; i < l->nexits; i++)
@@ -571,7 +571,7 @@ make_divergent(struct warp_build *w, struct loop *l)
 
 // Lanes leave a loop at different times if a divergent branch decides it, or if a branch does that only some lanes reach.
 static bool
-leaves_divergently(struct warp_build *w, const struct loop *l)
+leaves_divergently(struct warp_build *w, const struct wloop *l)
 {
     for (int b = 0; b < w->nblocks; b++) {
         if (!bit(l->blocks, b))
@@ -629,8 +629,39 @@ collect_values(struct warp_build *w)
 }
 
 static void
+used_at(struct warp_build *w, LLVMValueRef v, int block)
+{
+    struct value *x = value_of(w, v);
+    if (x && x->block != block)
+        x->crosses = true;
+}
+
+// emit_memory.c takes addresses apart: what they are made of is used where the access is.
+static void
+find_address_parts(struct warp_build *w, LLVMValueRef access, int block)
+{
+    LLVMValueRef p = LLVMIsALoadInst(access) ? LLVMGetOperand(access, 0) : LLVMGetOperand(access, 1);
+    if (!LLVMIsAIntToPtrInst(p) || !LLVMIsABinaryOperator(LLVMGetOperand(p, 0)))
+        return;
+    LLVMValueRef sum = LLVMGetOperand(p, 0);
+    for (unsigned k = 0; k < 2; k++) {
+        LLVMValueRef part = LLVMGetOperand(sum, k);
+        for (int depth = 0; depth < 3 && LLVMIsAInstruction(part); depth++) {
+            used_at(w, part, block);
+            if (!LLVMIsABinaryOperator(part) && !LLVMIsACastInst(part))
+                break;
+            part = LLVMGetOperand(part, 0);
+        }
+    }
+}
+
+static void
 find_crossing(struct warp_build *w)
 {
+    for (int b = 0; b < w->nblocks; b++)
+        for (LLVMValueRef i = LLVMGetFirstInstruction(w->block[b].bb); i; i = LLVMGetNextInstruction(i))
+            if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i))
+                find_address_parts(w, i, b);
     for (int b = 0; b < w->nblocks; b++)
         for (LLVMValueRef i = LLVMGetFirstInstruction(w->block[b].bb); i; i = LLVMGetNextInstruction(i)) {
             struct value *v = value_of(w, i);

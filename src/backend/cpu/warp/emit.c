@@ -128,7 +128,10 @@ scalar_of(struct warp_build *w, LLVMValueRef v)
         return v;
     if (x->scalar && x->block == w->at)
         return x->scalar;
-    return x->scalar_slot ? load_slot(w, x->scalar_slot) : LLVMGetPoison(LLVMTypeOf(v));
+    if (x->scalar_slot)
+        return load_slot(w, x->scalar_slot);
+    w->broken = true;
+    return LLVMGetPoison(LLVMTypeOf(v));
 }
 
 static LLVMValueRef
@@ -154,7 +157,10 @@ vector_of(struct warp_build *w, LLVMValueRef v)
         return add_lanes(w, scalar_of(w, v), s.stride);
     if (x->vector && x->block == w->at)
         return x->vector;
-    return x->vector_slot ? load_slot(w, x->vector_slot) : LLVMGetPoison(vector_type(w, LLVMTypeOf(v)));
+    if (x->vector_slot)
+        return load_slot(w, x->vector_slot);
+    w->broken = true;
+    return LLVMGetPoison(vector_type(w, LLVMTypeOf(v)));
 }
 
 void
@@ -394,7 +400,7 @@ enter_block(struct warp_build *w, int at)
         LLVMPositionBuilderAtEnd(w->b, here);
     }
     take_mask(w, at);
-    if (b->need_pending && !(at == w->nblocks - 1))
+    if (b->need_pending)
         LLVMBuildStore(w->b, LLVMConstNull(w->mask_type), b->pending);
 }
 
@@ -436,6 +442,12 @@ begin_scope(struct warp_build *w, const char *name)
     unsigned line = LLVMDISubprogramGetLine(old);
     w->scope = LLVMDIBuilderCreateFunction(di, file, name, strlen(name), name, strlen(name), file, line, type, 1, 1, line,
                                            LLVMDIFlagZero, 1);
+    enum { UNIT = 5 }; // operand of a DISubprogram; the C API has no way to name it
+    LLVMValueRef unit[16];
+    if (LLVMGetMDNodeNumOperands(LLVMMetadataAsValue(w->ctx, old)) <= 16) {
+        LLVMGetMDNodeOperands(LLVMMetadataAsValue(w->ctx, old), unit);
+        LLVMReplaceMDNodeOperandWith(LLVMMetadataAsValue(w->ctx, w->scope), UNIT, LLVMValueAsMetadata(unit[UNIT]));
+    }
     LLVMSetSubprogram(w->fn, w->scope);
     LLVMDIBuilderFinalize(di);
     LLVMDisposeDIBuilder(di);

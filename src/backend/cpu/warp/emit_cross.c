@@ -194,12 +194,17 @@ emit_warp_call(struct warp_build *w, LLVMValueRef call, bool active)
 }
 
 // ---- barriers
-// Lanes that have ended wait at the exit.
+// Lanes that wait where no barrier comes any more count as ended.
 LLVMValueRef
 ended_lanes(struct warp_build *w)
 {
-    LLVMValueRef slot = w->block[w->nblocks - 1].pending;
-    return slot ? mask_bits(w, LLVMBuildLoad2(w->b, w->mask_type, slot, "")) : number(w, 0);
+    LLVMValueRef all = number(w, 0);
+    for (int b = w->at + 1; b < w->nblocks; b++) {
+        const struct wblock *p = &w->block[b];
+        if (bit(w->block[w->at].deferred, b) && !p->reaches_barrier && p->pending)
+            all = LLVMBuildOr(w->b, all, mask_bits(w, LLVMBuildLoad2(w->b, w->mask_type, p->pending, "")), "");
+    }
+    return all;
 }
 
 static LLVMValueRef

@@ -154,9 +154,35 @@ find_blends(struct warp_build *w)
     }
 }
 
+static bool
+has_barrier(const struct wblock *b)
+{
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b->bb); i; i = LLVMGetNextInstruction(i)) {
+        enum warp_call k = LLVMIsACallInst(i) ? classify_call(i) : CALL_OTHER;
+        if (k == CALL_BARRIER || k == CALL_BARRIER_RED || k == CALL_BARRIER_ARRIVE)
+            return true;
+    }
+    return false;
+}
+
+static void
+find_barriers(struct warp_build *w)
+{
+    for (int i = 0; i < w->nblocks; i++)
+        w->block[i].reaches_barrier = w->has_barrier && has_barrier(&w->block[i]);
+    for (bool changed = w->has_barrier; changed;) {
+        changed = false;
+        for (int i = w->nblocks; i-- > 0;)
+            for (int k = 0; k < w->block[i].nsucc; k++)
+                if (w->block[w->block[i].succ[k]].reaches_barrier && !w->block[i].reaches_barrier)
+                    changed = w->block[i].reaches_barrier = true;
+    }
+}
+
 void
 plan(struct warp_build *w)
 {
+    find_barriers(w);
     find_blends(w);
     for (int i = 0; i < w->nblocks; i++) {
         struct wblock *b = &w->block[i];
@@ -178,7 +204,7 @@ plan(struct warp_build *w)
         if (b->guard)
             b->skip = go(w, copy(w, b->deferred), NONE);
         route(w, i);
-        bool exit = i == w->nblocks - 1;
-        b->need_pending = b->guard || (i && b->mask_of == i) || (exit && w->has_barrier);
+        b->need_pending = b->guard || (i && b->mask_of == i) ||
+                          (w->has_barrier && b->wants_guard && !b->reaches_barrier);
     }
 }

@@ -163,6 +163,53 @@ one_exit(struct warp_build *w)
     LLVMDisposeBuilder(b);
 }
 
+// ---- accesses of short vectors, one for each element
+static LLVMTypeRef
+accessed_vector(LLVMValueRef i)
+{
+    LLVMTypeRef t = LLVMIsALoadInst(i) ? LLVMTypeOf(i) : LLVMIsAStoreInst(i) ? LLVMTypeOf(LLVMGetOperand(i, 0)) : NULL;
+    return t && LLVMGetTypeKind(t) == LLVMVectorTypeKind ? t : NULL;
+}
+
+static void
+split_access(struct warp_build *w, LLVMBuilderRef b, LLVMValueRef i, LLVMTypeRef t)
+{
+    LLVMTypeRef e = LLVMGetElementType(t);
+    uint64_t size = LLVMABISizeOfType(w->data, e), align = LLVMGetAlignment(i);
+    bool load = LLVMIsALoadInst(i) != NULL;
+    LLVMValueRef p = LLVMGetOperand(i, load ? 0 : 1), all = LLVMGetPoison(t);
+    LLVMPositionBuilderBefore(b, i);
+    for (unsigned k = 0; k < LLVMGetVectorSize(t); k++) {
+        LLVMValueRef n = LLVMConstInt(w->i64, k * size, 0), index = LLVMConstInt(w->i64, k, 0);
+        LLVMValueRef at = LLVMBuildGEP2(b, w->i8, p, &n, 1, ""), x;
+        if (load)
+            x = LLVMBuildLoad2(b, e, at, "");
+        else
+            x = LLVMBuildStore(b, LLVMBuildExtractElement(b, LLVMGetOperand(i, 0), index, ""), at);
+        LLVMSetAlignment(x, (unsigned)(k * size % align ? size : align));
+        if (load)
+            all = LLVMBuildInsertElement(b, all, x, index, "");
+    }
+    if (load)
+        LLVMReplaceAllUsesWith(i, all);
+    LLVMInstructionEraseFromParent(i);
+}
+
+static void
+split_accesses(struct warp_build *w)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(w->ctx);
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(w->old); bb; bb = LLVMGetNextBasicBlock(bb))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(bb), next; i; i = next) {
+            next = LLVMGetNextInstruction(i);
+            LLVMTypeRef t = accessed_vector(i);
+            uint64_t bits = t ? LLVMSizeOfTypeInBits(w->data, LLVMGetElementType(t)) : 0;
+            if (t && bits % 8 == 0 && !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic)
+                split_access(w, b, i, t);
+        }
+    LLVMDisposeBuilder(b);
+}
+
 static const char *
 objection(LLVMValueRef i)
 {
@@ -221,9 +268,10 @@ warp_prepare(struct warp_build *w, void *tm)
         forget_noreturn(w);
         remove_exit_calls(w);
         one_exit(w);
+        split_accesses(w);
         ok = run(w, tm,
                  "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,"
-                 "instcombine<no-verify-fixpoint>,simplifycfg,adce,scalarizer<load-store>,dce,lower-switch,fix-irreducible)");
+                 "instcombine<no-verify-fixpoint>,simplifycfg,adce,scalarizer,instcombine<no-verify-fixpoint>,dce,lower-switch,fix-irreducible)");
     }
     if (ok) {
         one_exit(w);

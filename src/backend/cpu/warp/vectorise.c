@@ -80,27 +80,42 @@ has_known_forms(struct warp_build *w)
     return true;
 }
 
-// A lane that waits in a loop for another lane of its warp waits forever, if lanes that left the loop stand still. Loops
-// that retry a compare-and-swap with what they last read do not wait: each round one lane succeeds.
+// Does the value come, within the loop, from memory that other lanes may be about to change? Compare-and-swap with what was
+// last read is retried, not waited for: each round one lane succeeds.
 static bool
-may_wait_for_lane(struct warp_build *w, const struct loop *l)
+reads_others(struct warp_build *w, const struct wloop *l, LLVMValueRef v, struct intmap *seen)
+{
+    struct value *x = value_of(w, v);
+    if (!x || !bit(l->blocks, x->block) || intmap_get(seen, (uint64_t)(uintptr_t)v))
+        return false;
+    intmap_put(seen, (uint64_t)(uintptr_t)v, v);
+    if (is_call_of(v, "pw_atom_cas_")) {
+        struct value *cmp = value_of(w, LLVMGetOperand(v, 2));
+        if (!cmp || !bit(l->blocks, cmp->block))
+            return true;
+    } else if (is_call_of(v, "pw_atom_")) {
+        return true;
+    } else if (LLVMIsALoadInst(v) && (LLVMGetVolatile(v) || LLVMGetOrdering(v) != LLVMAtomicOrderingNotAtomic)) {
+        return true;
+    }
+    for (int k = 0; k < LLVMGetNumOperands(v); k++)
+        if (reads_others(w, l, LLVMGetOperand(v, (unsigned)k), seen))
+            return true;
+    return false;
+}
+
+// A lane that waits in a loop for another lane of its warp waits forever, if lanes that left the loop stand still.
+static bool
+may_wait_for_lane(struct warp_build *w, const struct wloop *l)
 {
     bool spins = false, waits = false;
+    struct intmap seen = {0};
     FOR_ALL_INSTRUCTIONS(w, b, i)
-    {
-        if (!bit(l->blocks, b))
-            continue;
-        spins |= is_call_of(i, "pw_spin") || is_call_of(i, "pw_nanosleep") || is_call_of(i, "rt_spin");
-        if (is_call_of(i, "pw_atom_cas_")) {
-            LLVMValueRef cmp = LLVMGetOperand(i, 2);
-            struct value *v = value_of(w, cmp);
-            waits |= !v || !bit(l->blocks, v->block);
-        } else if (is_call_of(i, "pw_atom_")) {
-            waits = true;
-        } else if (LLVMIsALoadInst(i)) {
-            waits |= LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic;
-        }
-    }
+    spins |= bit(l->blocks, b) && (is_call_of(i, "pw_spin") || is_call_of(i, "pw_nanosleep") || is_call_of(i, "rt_spin"));
+    for (int b = 0; b < w->nblocks && spins; b++)
+        if (bit(l->blocks, b) && w->block[b].cond)
+            waits |= reads_others(w, l, w->block[b].cond, &seen);
+    intmap_free(&seen);
     return spins && waits;
 }
 
@@ -228,6 +243,13 @@ vectorise(struct warp_build *w, void *target_machine)
     LLVMSetLinkage(w->old, LLVMInternalLinkage);
     emit_variant(w, "pw.warp.any", w->reads_rows, false);
     emit_variant(w, "pw.warp.full", false, true);
+    if (w->broken) {
+        LLVMDeleteFunction(LLVMGetNamedFunction(w->m, "pw.warp.any"));
+        LLVMDeleteFunction(LLVMGetNamedFunction(w->m, "pw.warp.full"));
+        LLVMSetValueName2(w->old, KERNEL_SYMBOL, sizeof KERNEL_SYMBOL - 1);
+        LLVMSetLinkage(w->old, LLVMExternalLinkage);
+        return refuse(w, "a value is used before it is defined");
+    }
     emit_chooser(w);
     LLVMDeleteFunction(w->old);
     return true;

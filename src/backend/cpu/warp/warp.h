@@ -8,6 +8,7 @@
 #define CPU_WARP_WARP_H
 
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 #include <llvm-c/Target.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,13 +57,14 @@ struct wblock {
     int next[2];      // where control goes after the edge; of a divergent branch the first
     int skip;         // where it goes if no lane is here
     bool wants_guard, guard, need_pending;
+    bool reaches_barrier; // a barrier is in it or behind it
     int mask_of; // the block that has the same mask; itself if it has one of its own
     // emit.c
     LLVMBasicBlockRef visit;
     LLVMValueRef pending, mask_slot, mask;
 };
 
-struct loop {
+struct wloop {
     int header, latch, parent;
     bool divergent;
     bitset *blocks;
@@ -77,13 +79,14 @@ struct warp_build {
     LLVMValueRef old; // the thread's view
     struct arena arena;
     struct wblock *block; // in order
-    struct loop *loop;
+    struct wloop *loop;
     int nblocks, nloops;
     struct intmap values;   // LLVMValueRef -> struct value
     struct intmap block_at; // LLVMBasicBlockRef -> index + 1
     const char *refused;    // why the kernel stays in thread mode
     bool rows;              // this variant: a warp may span rows of a block
     bool full;              // this variant: all lanes are there
+    bool broken;            // a value was used where it does not exist: an error in here
     bool reads_rows, has_barrier, needs_threads;
     // emit.c
     LLVMBuilderRef b, entry;
