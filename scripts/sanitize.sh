@@ -19,7 +19,7 @@ run() { # name, meson's b_sanitize, runtime library
     runtime=$(gcc -print-file-name="$3")
     [ -f "$build/build.ninja" ] || meson setup "$build" -Db_sanitize="$2" -Dbuildtype=debugoptimized >/dev/null
     ninja -C "$build" >"$build/build.log" || { cat "$build/build.log"; exit 1; }
-    export POLYWARP_CACHE=$PWD/$build/test-cache.db
+    export POLYWARP_CACHE=$PWD/$build/test-cache.db SANITIZER_RUNTIME=$runtime
     {
         python3 scripts/unit.py "$build"
         # the programs are not instrumented, so the sanitizer's runtime comes in by preloading

@@ -17,7 +17,7 @@ subprocess.run([sys.executable, ROOT / "test/apps/run.py", "--lib", BUILD / "lib
                 "drv_errors"], check=True, stdout=subprocess.DEVNULL)
 bad = 0
 with tempfile.TemporaryDirectory() as folder:
-    env = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "lib"), POLYWARP_LOG_DIR=folder)
+    env = dict(os.environ, LD_LIBRARY_PATH=str(BUILD / "lib"), POLYWARP_LOG_DIR=folder, LD_PRELOAD=os.environ.get("SANITIZER_RUNTIME", ""))
     done = subprocess.run([BUILD / "apps/drv_errors"], capture_output=True, text=True, env=env)
     logs = "".join(f.read_text() for f in pathlib.Path(folder).iterdir())
     for what, text in (("stderr", done.stderr), ("the log file", logs)):

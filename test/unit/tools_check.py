@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The `polywarp` command, from outside: running programs, the audit library, info, doctor, help. tools_check.py BUILD"""
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
+if os.environ.get("SANITIZER_RUNTIME"):
+    print("a sanitizer's runtime cannot be loaded with an audit library")
+    sys.exit(77)
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = BUILD / "bin/polywarp"
