@@ -133,6 +133,7 @@ struct compile_request {
     const char *kernel;        // symbol of the kernel in the module
     struct hash128 key;        // of the PTX and all that changes emitted code; backend mixes in its own build and target
     int optimize;              // 0..3, from CU_JIT_OPTIMIZATION_LEVEL
+    uint32_t block[3];         // of the launch that it is for; 0: not known
     // Makes the SIMT IR; only called on a cache miss. Returns NULL after logging why and setting *error.
     struct LLVMOpaqueModule *(*emit)(void *user, struct LLVMOpaqueContext *ctx, const struct emit_target *t, int *error);
     // Address of a global or constant variable of the module, 0 if there is none.
@@ -175,6 +176,8 @@ struct backend {
     // Compiles or takes from the cache. Blocks. The kernel belongs to the caller.
     int (*compile)(struct backend_scope *s, const struct compile_request *r, struct backend_kernel **out);
     void (*kernel_free)(struct backend_kernel *k);                 // no launch of it may be pending
+    // May it be launched with blocks of this shape? If not, compile another. NULL: always.
+    bool (*kernel_fits)(struct backend_kernel *k, const uint32_t block[3]);
     const struct kernel_info *(*kernel_info)(struct backend_kernel *k);
 
     // Memory aligned to 512 bytes, contents undefined (CPU: zero pages). BE_OUT_OF_MEMORY when total_memory would be exceeded.

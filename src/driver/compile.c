@@ -49,8 +49,9 @@ key_of(const struct function *f)
     return hash128_more(h, rest, sizeof rest);
 }
 
+// Kernels are compiled for a shape of block; the first serves whoever asks about the function.
 static CUresult
-compile_locked(struct function *f)
+compile_locked(struct function *f, const uint32_t block[3], struct backend_kernel **out)
 {
     struct context *c = f->mod->ctx;
     char dump_name[192];
@@ -59,28 +60,57 @@ compile_locked(struct function *f)
         .kernel = f->func->sym->name,
         .key = key_of(f),
         .optimize = f->mod->code->optimize,
+        .block = {block[0], block[1], block[2]},
         .emit = emit,
         .resolve = resolve,
         .user = f,
         .dump_name = dump_name,
     };
-    struct backend_kernel *k = NULL;
-    f->failed = (CUresult)c->dev->be->compile(c->scope, &r, &k);
+    f->failed = (CUresult)c->dev->be->compile(c->scope, &r, out);
     if (f->failed != CUDA_SUCCESS)
         return fail(f->failed, "kernel %s could not be compiled", f->func->sym->name);
-    __atomic_store_n(&f->compiled, k, __ATOMIC_RELEASE);
+    vec_push(f->kernels, *out);
+    if (!f->compiled)
+        __atomic_store_n(&f->compiled, *out, __ATOMIC_RELEASE);
+    __atomic_store_n(&f->latest, *out, __ATOMIC_RELEASE);
     return CUDA_SUCCESS;
+}
+
+static bool
+fits(const struct function *f, struct backend_kernel *k, const uint32_t block[3])
+{
+    const struct backend *be = f->mod->ctx->dev->be;
+    return k && (!block[0] || !be->kernel_fits || be->kernel_fits(k, block));
+}
+
+static struct backend_kernel *
+find_kernel(const struct function *f, const uint32_t block[3])
+{
+    for (size_t i = 0; i < vec_len(f->kernels); i++)
+        if (fits(f, f->kernels[i], block))
+            return f->kernels[i];
+    return NULL;
+}
+
+CUresult
+function_kernel(struct function *f, const uint32_t block[3], struct backend_kernel **out)
+{
+    *out = __atomic_load_n(&f->latest, __ATOMIC_ACQUIRE);
+    if (fits(f, *out, block))
+        return CUDA_SUCCESS;
+    pthread_mutex_lock(&f->lock);
+    CUresult r = f->failed;
+    *out = find_kernel(f, block);
+    if (r == CUDA_SUCCESS && !*out)
+        r = compile_locked(f, block, out);
+    pthread_mutex_unlock(&f->lock);
+    return r;
 }
 
 CUresult
 function_compile(struct function *f)
 {
-    if (__atomic_load_n(&f->compiled, __ATOMIC_ACQUIRE))
-        return CUDA_SUCCESS;
-    pthread_mutex_lock(&f->lock);
-    CUresult r = f->failed;
-    if (r == CUDA_SUCCESS && !f->compiled)
-        r = compile_locked(f);
-    pthread_mutex_unlock(&f->lock);
-    return r;
+    static const uint32_t any[3] = {0, 0, 0};
+    struct backend_kernel *k;
+    return function_kernel(f, any, &k);
 }

@@ -213,7 +213,9 @@ struct function {
     struct module *mod;
     struct ptx_func *func;
     struct ptx_kernel_info info;
-    struct backend_kernel *compiled; // atomically published; NULL before the first launch
+    // Atomically published, NULL before the first launch: the first kernel compiled, the last one.
+    struct backend_kernel *compiled, *latest;
+    struct backend_kernel **kernels; // all of them; under the lock
     pthread_mutex_t lock;        // guards compilation
     CUresult failed;             // why it could not be compiled; a later try answers the same
     struct kernel *kernel;       // the library's kernel that it came from, or NULL
@@ -223,8 +225,10 @@ struct function {
 
 // Handle given by a program: CUfunction of a module or CUkernel cast to it. Finds or makes the function in context c.
 CUresult function_resolve(CUfunction handle, struct context *c, struct function **out);
-// Compiles if needed.
+// Compiles, if needed, for a usual block: to ask about the function.
 CUresult function_compile(struct function *f);
+// The kernel for blocks of that shape, compiled if there is none yet.
+CUresult function_kernel(struct function *f, const uint32_t block[3], struct backend_kernel **out);
 // Value of an attribute: what was set, else what the kernel and its device say.
 CUresult function_attribute(struct function *f, CUfunction_attribute a, int *value);
 

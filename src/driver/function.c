@@ -18,10 +18,10 @@
 void
 function_free(struct function *f)
 {
-    struct backend_kernel *k = f->compiled;
     object_retire(f);
-    if (k)
-        f->mod->ctx->dev->be->kernel_free(k);
+    for (size_t i = 0; i < vec_len(f->kernels); i++)
+        f->mod->ctx->dev->be->kernel_free(f->kernels[i]);
+    vec_free(f->kernels);
     pthread_mutex_destroy(&f->lock);
     free(f->old);
     object_free(f);

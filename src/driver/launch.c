@@ -166,9 +166,10 @@ CUresult
 launch_command(struct function *f, const struct launch_shape *s, void **params, void **extra,
                struct command **out)
 {
+    struct backend_kernel *kernel;
     CUresult r = check_shape(f, s);
     if (r == CUDA_SUCCESS)
-        r = function_compile(f);
+        r = function_kernel(f, s->block, &kernel);
     if (r == CUDA_SUCCESS)
         r = check_resources(f, s);
     if (r != CUDA_SUCCESS)
@@ -179,7 +180,7 @@ launch_command(struct function *f, const struct launch_shape *s, void **params, 
         command_free(c);
         return r;
     }
-    c->launch.kernel = f->compiled;
+    c->launch.kernel = kernel;
     c->launch.name = f->func->sym->name;
     memcpy(c->launch.grid, s->grid, sizeof s->grid);
     memcpy(c->launch.block, s->block, sizeof s->block);

@@ -56,12 +56,13 @@ run_here(const struct test *t, struct result *r)
     struct compile_request c = {.kernel = "k",
                                 .key = hash128(t->text, strlen(t->text)),
                                 .optimize = 2,
+                                .block = {t->block[0], t->block[1], t->block[2]},
                                 .emit = emit,
                                 .user = (void *)t->text,
                                 .dump_name = t->name};
     if ((r->error = be->compile(scope, &c, &k)))
         return;
-    r->warp = k->facts.warp;
+    r->warp = k->facts.lanes != 0;
     struct command *l = command_new(CMD_LAUNCH, sizeof(void *));
     void *p = r->word;
     l->launch.kernel = k;

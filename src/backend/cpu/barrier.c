@@ -153,6 +153,27 @@ rt_barrier_warp(struct thread *t, uint32_t id, uint32_t count, uint32_t active, 
 }
 
 void
+rt_barrier_group(struct thread *t, uint32_t id, uint32_t active, uint32_t ended)
+{
+    struct cta *c = thread_cta(t);
+    if (id >= RT_BARRIERS)
+        arrive(t, id, 0);
+    struct barrier *b = &c->barrier[id];
+    b->arrived += active;
+    c->live -= ended - t->ended;
+    t->ended = ended;
+    if (b->arrived >= c->live) {
+        open_barrier(c, b);
+        return;
+    }
+    t->op = RT_RED_NONE;
+    t->site = id;
+    c->busy_barriers |= 1u << id;
+    list_push(&b->waiting, t);
+    thread_suspend(t, WAIT_BARRIER);
+}
+
+void
 rt_barrier_arrive(struct thread *t, uint32_t id, uint32_t count)
 {
     struct cta *c = thread_cta(t);

@@ -33,6 +33,7 @@ thread_init(struct cta *c, uint32_t i, struct fiber *f)
     t->warp = &c->warp[i / RT_WARP];
     t->fiber = f;
     t->wait = WAIT_NONE;
+    t->ended = 0;
 }
 
 static void
@@ -42,28 +43,28 @@ call_kernel(void *kernel, void *thread)
     ((struct backend_kernel *)kernel)->fn(t, t->block->grid->params);
 }
 
-// Lanes of the warp that begins with thread i.
+// Threads of the group that begins with thread i.
 static inline uint32_t
-lanes_from(const struct cta *c, uint32_t i)
+group_size(const struct cta *c, uint32_t i)
 {
-    uint32_t n = c->threads - i;
-    return n >= RT_WARP ? ~0u : (1u << n) - 1;
+    uint32_t n = c->threads - i, lanes = c->launch->kernel->facts.lanes;
+    return n < lanes ? n : lanes;
 }
 
-// The warp's first thread stands for it; its other lanes have no stack.
+// The group's first thread stands for it; its other lanes have no stack.
 static inline void
-warp_init(struct cta *c, uint32_t i, struct fiber *f)
+group_init(struct cta *c, uint32_t i, struct fiber *f)
 {
     thread_init(c, i, f);
     if (c->launch->kernel->facts.lane_threads)
-        for (uint32_t k = 1; k < RT_WARP && i + k < c->threads; k++)
+        for (uint32_t k = 1; k < group_size(c, i); k++)
             thread_init(c, i + k, NULL);
 }
 
 static inline void
-run_warp(struct launch *l, struct cta *c, uint32_t i)
+run_group(struct launch *l, struct cta *c, uint32_t i)
 {
-    ((warp_fn *)(uintptr_t)l->kernel->fn)(&c->thread[i], l->g.params, lanes_from(c, i), l->rows);
+    ((warp_fn *)(uintptr_t)l->kernel->fn)(&c->thread[i], l->g.params, group_size(c, i));
 }
 
 static inline void
@@ -92,29 +93,34 @@ thread_ended(struct cta *c, struct thread *t)
         barrier_thread_ended(c);
 }
 
+// Lanes that ended earlier are counted in the warp or, where its lanes do not matter, in the thread (barrier.c).
 static void
-warp_ended(struct cta *c, struct thread *t)
+group_ended(struct cta *c, struct thread *t, uint32_t size)
 {
     struct warp *w = t->warp;
+    uint32_t left = size - t->ended;
+    if (w->exited)
+        left = (uint32_t)__builtin_popcount(w->present & ~w->exited);
     t->fiber = NULL;
-    c->live -= (uint32_t)__builtin_popcount(w->present & ~w->exited);
+    c->live -= left;
     c->rounds = 0;
     w->exited = w->present;
     if (c->busy_barriers)
         barrier_thread_ended(c);
 }
 
-// The next warp, or thread.
+// The next group, or thread.
 static void
 run_next(struct cta *c, struct fiber *self)
 {
     uint32_t i = c->started;
     struct thread *t = &c->thread[i];
-    if (c->launch->kernel->facts.warp) {
-        c->started += RT_WARP < c->threads - i ? RT_WARP : c->threads - i;
-        warp_init(c, i, self);
-        run_warp(c->launch, c, i);
-        warp_ended(c, t);
+    if (c->launch->kernel->facts.lanes) {
+        uint32_t n = group_size(c, i);
+        c->started += n;
+        group_init(c, i, self);
+        run_group(c->launch, c, i);
+        group_ended(c, t, n);
         return;
     }
     c->started++;
@@ -340,8 +346,8 @@ block_run_simple(struct cta *c)
     return BLOCK_DONE;
 }
 
-// A kernel in warp mode that never suspends: the warps of several blocks in turn on one stack. What a warp's first thread is,
-// it is in every block.
+// A kernel in warp mode that never suspends: the groups of several blocks in turn on one stack. What a group's first thread
+// is, it is in every block.
 static void
 warps_main(void *arg)
 {
@@ -349,9 +355,9 @@ warps_main(void *arg)
     struct launch *l = c->launch;
     const uint32_t *grid = l->g.grid;
     for (uint64_t n = c->blocks; n > 0 && !launch_failed(l); n--) {
-        for (uint32_t i = 0; i < c->threads; i += RT_WARP) {
+        for (uint32_t i = 0; i < c->threads; i += l->kernel->facts.lanes) {
             c->running = i;
-            run_warp(l, c, i);
+            run_group(l, c, i);
         }
         uint32_t *at = c->b.ctaid;
         if (++at[0] == grid[0]) {
@@ -377,8 +383,9 @@ block_run_warps(struct cta *c, uint64_t first, uint64_t n)
     for (uint32_t i = 0; i < c->launch->g.warps; i++) {
         c->warp[i].block = &c->b;
         c->warp[i].index = i;
-        warp_init(c, i * RT_WARP, f);
     }
+    for (uint32_t i = 0; i < c->threads; i += c->launch->kernel->facts.lanes)
+        group_init(c, i, f);
     c->worker->cta = c;
     intptr_t why = fiber_switch(&c->worker->main, f, 0);
     c->worker->cta = NULL;

@@ -63,14 +63,16 @@ struct kernel_facts {
     uint32_t local_bytes;    // allocas of the kernel and what it calls, summed
     uint32_t may_suspend;    // calls something that waits for other threads
     uint32_t may_exit;       // calls rt_exit
-    uint32_t warp;           // the function runs a warp: warp_fn
+    uint32_t lanes;          // threads that the function runs as one: warp_fn; 0: one thread, kernel_fn
+    uint32_t shape;          // warp_shape() of the blocks that a warp_fn serves
+    uint32_t rows;           // it reads grid.tids
     uint32_t lane_threads;   // and needs the struct thread of every lane
     uint32_t recursive;      // a call cycle or an indirect call: local_bytes is no bound
 };
 
 typedef void kernel_fn(struct thread *t, void *params);
-// Of a warp: its first thread, the lanes that there are, whether it spans rows of the block.
-typedef void warp_fn(struct thread *t, void *params, uint32_t lanes, uint32_t rows);
+// Of a group of threads: its first one, how many there are.
+typedef void warp_fn(struct thread *t, void *params, uint32_t n);
 
 struct backend_kernel {
     kernel_fn *fn;
@@ -83,6 +85,7 @@ struct backend_kernel {
 int cpu_compile(struct backend_scope *s, const struct compile_request *r,
                 struct backend_kernel **out);
 void cpu_kernel_free(struct backend_kernel *k);
+bool cpu_kernel_fits(struct backend_kernel *k, const uint32_t block[3]);
 const struct kernel_info *cpu_kernel_info(struct backend_kernel *k);
 
 // ---- launch
@@ -97,7 +100,6 @@ struct launch {
     uint32_t
         max_resident; // blocks started and not ended, in all workers; ~0 for cooperative launches
     bool simple;      // no thread ever suspends
-    bool rows;        // warps span rows of the block
     _Atomic uint64_t next;      // first block that nobody has taken; may exceed g.blocks
     _Atomic uint64_t remaining; // blocks that have not ended
     atomic_uint resident;
@@ -180,7 +182,7 @@ struct cta {
     uint32_t busy_barriers; // bit: barrier has waiting threads
     struct fiber *starting; // stack handed to thread_main
     uint64_t blocks;        // to run by block_run_warps
-    uint32_t running;       // there: first thread of the warp that runs
+    uint32_t running;       // there: first thread of the group that runs
     bool counted;           // holds one of launch->users
     struct thread_list run, spinning;
     struct barrier barrier[RT_BARRIERS];

@@ -168,6 +168,7 @@ const struct backend backend_cpu = {
     .scope_limit = cpu_scope_limit,
     .compile = cpu_compile,
     .kernel_free = cpu_kernel_free,
+    .kernel_fits = cpu_kernel_fits,
     .kernel_info = cpu_kernel_info,
     .alloc = cpu_alloc,
     .free = cpu_free,

@@ -143,12 +143,21 @@ wants_warp(void)
     return strcmp(opt_text(OPT_CPU_MODE), "thread") != 0;
 }
 
+// Of a launch that is not known: the commonest.
+static uint32_t
+shape_of_request(const struct compile_request *r)
+{
+    static const uint32_t usual[3] = {256, 1, 1};
+    return warp_shape(r->block[0] ? r->block : usual);
+}
+
 static bool
 vectorised(struct build *b)
 {
     if (!wants_warp() || b->r->optimize < 1)
         return true;
-    b->warp = warp_vectorise(b->m, b->r->kernel, b->tm);
+    const struct warp_request r = {shape_of_request(b->r), b->tm, target_registers()};
+    b->warp = warp_vectorise(b->m, b->r->kernel, &r);
     dump_module(b->r, "ir", ".warp.ll", b->m);
     stage_done(b, "vectorise");
     return verified(b, "after vectorisation");
@@ -162,7 +171,13 @@ optimised(struct build *b)
     snprintf(passes, sizeof passes, "default<O%d>,globaldce", level);
     if (!run_passes(b, passes))
         return false;
-    lower_facts(b->m, &b->shared, b->warp.vectorised, b->warp.needs_threads);
+    const struct kernel_facts known = {
+        .lanes = b->warp.lanes,
+        .shape = shape_of_request(b->r),
+        .rows = b->warp.rows,
+        .lane_threads = b->warp.threads,
+    };
+    lower_facts(b->m, &b->shared, &known);
     dump_module(b->r, "opt", ".opt.ll", b->m);
     stage_done(b, "optimise");
     return verified(b, "after optimisation");
@@ -282,7 +297,7 @@ static struct hash128
 object_key(const struct compile_request *r)
 {
     struct hash128 host = target_hash(), key = hash128_more(r->key, &host, sizeof host);
-    int mode[2] = {r->optimize, wants_warp()};
+    uint32_t mode[3] = {(uint32_t)r->optimize, wants_warp(), wants_warp() ? shape_of_request(r) : 0};
     return hash128_more(key, mode, sizeof mode);
 }
 
@@ -331,6 +346,12 @@ cpu_kernel_free(struct backend_kernel *k)
     code_free(k->code);
     free(k->name);
     free(k);
+}
+
+bool
+cpu_kernel_fits(struct backend_kernel *k, const uint32_t block[3])
+{
+    return !k->facts.lanes || k->facts.shape == warp_shape(block);
 }
 
 const struct kernel_info *

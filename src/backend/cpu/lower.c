@@ -382,13 +382,12 @@ add_constant(LLVMModuleRef m, const struct kernel_facts *facts)
 }
 
 void
-lower_facts(LLVMModuleRef m, const struct shared_layout *shared, bool warp, bool lane_threads)
+lower_facts(LLVMModuleRef m, const struct shared_layout *shared, const struct kernel_facts *known)
 {
-    struct kernel_facts facts = {.version = RT_VERSION,
-                                 .static_shared = shared->bytes,
-                                 .warp = warp,
-                                 .lane_threads = lane_threads,
-                                 .dynamic_offset = shared->dynamic_offset};
+    struct kernel_facts facts = *known;
+    facts.version = RT_VERSION;
+    facts.static_shared = shared->bytes;
+    facts.dynamic_offset = shared->dynamic_offset;
     FOR_FUNCTIONS(f, m)
     {
         if (!LLVMIsDeclaration(f))

@@ -16,6 +16,7 @@ struct shared_layout {
 // after logging what is refused.
 bool lower(LLVMModuleRef m, const char *kernel, struct shared_layout *shared);
 // Computes the facts and adds them as the constant FACTS_SYMBOL.
-void lower_facts(LLVMModuleRef m, const struct shared_layout *shared, bool warp, bool lane_threads);
+// `known`: what is not seen in the module.
+void lower_facts(LLVMModuleRef m, const struct shared_layout *shared, const struct kernel_facts *known);
 
 #endif

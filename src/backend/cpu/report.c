@@ -29,7 +29,7 @@ place(char *out, size_t size, const struct cta *c, const struct thread *t, uint6
 static struct thread *
 thread_at(struct cta *c, uint64_t sp)
 {
-    if (c->launch->simple && c->launch->kernel->facts.warp)
+    if (c->launch->simple && c->launch->kernel->facts.lanes)
         return &c->thread[c->running];
     for (uint32_t i = 0; i < c->started; i++) {
         const struct fiber *f = c->thread[i].fiber;

@@ -9,7 +9,7 @@
 
 // Changes when a layout or the meaning of an rt_ function changes: objects in the cache were
 // compiled against it.
-#define RT_VERSION 3
+#define RT_VERSION 4
 
 enum {
     RT_WARP = 32,
@@ -73,7 +73,8 @@ struct thread {
     // Of a suspended thread: what it waits for and what it gets.
     struct thread *next; // in the one list that holds it
     void *base;          // where rt_exit continues: the frame that called the kernel
-    uint32_t wait;       // enum wait (block.h)
+    uint32_t wait;       // enum wait (cpu.h)
+    uint32_t ended;      // of a group's first thread: lanes that barriers no longer count
     uint32_t op, mask, site;
     uint32_t b, c;
     uint64_t value, result;
@@ -132,6 +133,8 @@ uint64_t rt_warp_active(struct thread *t, uint32_t op, uint64_t value, uint32_t 
 // The same for the lanes `active` of the warp that begins with t; `ended` lanes do not come again.
 uint32_t rt_barrier_warp(struct thread *t, uint32_t id, uint32_t count, uint32_t active,
                          uint32_t ended, uint32_t red, uint32_t preds);
+// The same without a count, for a group of any size: numbers of lanes. Only among themselves in a kernel.
+void rt_barrier_group(struct thread *t, uint32_t id, uint32_t active, uint32_t ended);
 void rt_lanes(struct thread *t, uint32_t op, const uint64_t *value, const uint32_t *b,
               const uint32_t *c, const uint32_t *members, uint32_t active, uint64_t *result);
 void rt_spin(struct thread *t);

@@ -92,9 +92,9 @@ run_simple(struct worker *w, struct launch *l)
         return;
     }
     while ((n = take(l, &first))) {
-        if (l->kernel->facts.warp)
+        if (l->kernel->facts.lanes)
             block_run_warps(c, first, n);
-        for (uint64_t i = 0; !l->kernel->facts.warp && i < n && !launch_failed(l); i++) {
+        for (uint64_t i = 0; !l->kernel->facts.lanes && i < n && !launch_failed(l); i++) {
             block_begin(c, first + i);
             block_run_simple(c);
         }
@@ -402,7 +402,7 @@ stack_for(const struct backend_scope *s, const struct kernel_facts *f)
     // (printf is the deepest).
     size_t limit = atomic_load(&s->stack_limit);
     size_t need = (64 << 10) + (size_t)f->local_bytes * 2 + limit;
-    if (f->warp) // vectors are spilled, and each lane has its local variables
+    if (f->lanes) // vectors are spilled, and each lane has its local variables
         need += 192 << 10;
     if (f->recursive)
         need += (128 << 10) + limit * 16;
@@ -437,8 +437,7 @@ static bool
 number_threads(struct launch *l)
 {
     struct grid *g = &l->g;
-    l->rows = g->block[1] * g->block[2] > 1 && g->block[0] % RT_WARP != 0;
-    if (!l->kernel->facts.warp || (!l->rows && g->threads % RT_WARP == 0))
+    if (!l->kernel->facts.rows)
         return true;
     uint32_t room = g->warps * RT_WARP, *t = calloc(3 * (size_t)room, sizeof *t), i = 0;
     for (int k = 0; k < 3; k++)

@@ -63,6 +63,7 @@ static const struct entry table[] = {
     SUSPENDS(rt_barrier_red),
     SUSPENDS(rt_barrier_arrive),
     SUSPENDS(rt_barrier_warp),
+    SUSPENDS(rt_barrier_group),
     SUSPENDS(rt_warp),
     SUSPENDS(rt_warp_active),
     SUSPENDS(rt_spin),

@@ -98,6 +98,14 @@ target_features(void)
     return host.features;
 }
 
+struct registers
+target_registers(void)
+{
+    if (strstr(host.features, "+avx512f"))
+        return (struct registers){32, 16};
+    return strstr(host.features, "+avx2") ? (struct registers){16, 8} : (struct registers){16, 4};
+}
+
 struct hash128
 target_hash(void)
 {

@@ -14,6 +14,11 @@ const struct emit_target *target_emit(void); // after target_init
 const char *target_cpu(void);
 const char *target_features(void);
 LLVMTargetMachineRef target_machine_new(int optimize); // for one thread
+// Vector registers: how many, and 32-bit lanes in each.
+struct registers {
+    unsigned count, lanes;
+};
+struct registers target_registers(void);
 // Hash of all that makes code of the same IR differ: CPU, features, LLVM, our build.
 struct hash128 target_hash(void);
 

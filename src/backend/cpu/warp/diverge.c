@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { MAX_ALIGN = 5 };
+enum { MAX_ALIGN = 7 };
 
-static const struct shape uniform = {.kind = SHAPE_LINEAR, .align = 0}, varying = {.kind = SHAPE_VARYING};
+static const struct shape uniform = {.kind = SHAPE_LINEAR}, varying = {.kind = SHAPE_VARYING};
 
 struct value *
 value_of(struct warp_build *w, LLVMValueRef v)
@@ -28,6 +28,33 @@ constant_align(LLVMValueRef v)
     return (uint8_t)(a < MAX_ALIGN ? a : MAX_ALIGN);
 }
 
+static struct shape
+linear(struct warp_build *w, int64_t stride, int64_t rise, bool guess, unsigned align)
+{
+    if (w->row == w->lanes)
+        rise = 0;
+    return (struct shape){SHAPE_LINEAR, guess, (uint8_t)(align < MAX_ALIGN ? align : MAX_ALIGN), stride, rise};
+}
+
+// lane * stride
+static struct shape
+straight(struct warp_build *w, int64_t stride, unsigned align)
+{
+    return linear(w, stride, stride * w->row, false, align);
+}
+
+static struct shape
+fixed(struct warp_build *w, unsigned align)
+{
+    return linear(w, 0, 0, false, align);
+}
+
+static struct shape
+by_row(struct warp_build *w, int64_t stride)
+{
+    return w->row == w->lanes ? varying : (struct shape){.kind = SHAPE_ROWS, .stride = stride};
+}
+
 struct shape
 shape_of(struct warp_build *w, LLVMValueRef v)
 {
@@ -35,16 +62,10 @@ shape_of(struct warp_build *w, LLVMValueRef v)
     if (x)
         return x->shape;
     if (v == LLVMGetParam(w->old, 0))
-        return (struct shape){.kind = SHAPE_LINEAR, .stride = sizeof(struct thread)};
+        return straight(w, sizeof(struct thread), 0);
     struct shape s = uniform;
     s.align = constant_align(v);
     return s;
-}
-
-static struct shape
-linear(int64_t stride, bool guess, unsigned align)
-{
-    return (struct shape){SHAPE_LINEAR, guess, (uint8_t)(align < MAX_ALIGN ? align : MAX_ALIGN), stride};
 }
 
 // ---- calls
@@ -193,6 +214,8 @@ pw_field(struct warp_build *w, LLVMValueRef p)
         return PW_INDEX;
     case offsetof(struct thread, lane):
         return PW_LANE;
+    case offsetof(struct thread, warp):
+        return PW_WARP;
     }
     return PW_SHARED_BY_WARP;
 }
@@ -215,21 +238,31 @@ is_shared_pointer(struct warp_build *w, LLVMValueRef p)
            from == offsetof(struct thread, block);
 }
 
+bool
+is_plain(LLVMValueRef access)
+{
+    return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
+}
+
 static struct shape
 load_shape(struct warp_build *w, LLVMValueRef i)
 {
     LLVMValueRef p = LLVMGetOperand(i, 0);
     switch (pw_field(w, p)) {
     case PW_NONE:
-        return is_uniform(shape_of(w, p)) ? uniform : varying;
+        if (is_uniform(shape_of(w, p)))
+            return uniform;
+        return shape_of(w, p).kind != SHAPE_VARYING && !shape_of(w, p).stride && is_plain(i) ? by_row(w, 0) : varying;
     case PW_TID_X:
-        return w->rows ? varying : linear(1, false, MAX_ALIGN);
+        return w->rows ? varying : linear(w, 1, 0, false, (unsigned)w->log_lanes);
     case PW_TID_Y:
+        return w->rows ? varying : linear(w, 0, 1, false, 0);
     case PW_TID_Z:
         return w->rows ? varying : uniform;
     case PW_INDEX:
     case PW_LANE:
-        return linear(1, false, MAX_ALIGN);
+        return straight(w, 1, (unsigned)w->log_lanes);
+    case PW_WARP:
     case PW_SHARED_BY_WARP:
         break;
     }
@@ -252,17 +285,43 @@ min_align(struct shape a, struct shape b)
     return a.align < b.align ? a.align : b.align;
 }
 
-static struct shape
-masked_shape(struct shape a, LLVMValueRef mask)
+// The lane's number added to a multiple of `lanes`: the low bits are the lane.
+static bool
+numbers_lanes(const struct warp_build *w, struct shape s)
 {
-    // base % 32 == 0, so the low five bits are the lane.
-    int64_t m;
-    if (small_constant(mask, &m) && a.stride == 1 && a.align == MAX_ALIGN && !a.guess && m >= 0) {
-        if ((m & 31) == 31)
-            return linear(1, false, MAX_ALIGN);
-        if ((m & 31) == 0)
+    return is_straight(w, s) && s.stride == 1 && s.align >= w->log_lanes && !s.guess;
+}
+
+static struct shape
+masked_shape(struct warp_build *w, struct shape a, LLVMValueRef mask)
+{
+    int64_t m, low = w->lanes - 1;
+    if (small_constant(mask, &m) && numbers_lanes(w, a) && m >= 0) {
+        if ((m & low) == low)
+            return straight(w, 1, (unsigned)w->log_lanes);
+        if ((m & low) == 0)
             return uniform;
     }
+    return varying;
+}
+
+// What an operation makes of operands whose lanes differ by rows.
+static struct shape
+rows_shape(LLVMValueRef y, struct shape a, struct shape b, LLVMOpcode op, struct warp_build *w)
+{
+    int64_t k;
+    if (a.kind == SHAPE_VARYING || b.kind == SHAPE_VARYING)
+        return varying;
+    if (!a.stride && !b.stride)
+        return by_row(w, 0);
+    if (op == LLVMAdd)
+        return by_row(w, a.stride + b.stride);
+    if (op == LLVMSub)
+        return by_row(w, a.stride - b.stride);
+    if (op == LLVMMul && small_constant(y, &k))
+        return by_row(w, a.stride * k);
+    if (op == LLVMShl && small_constant(y, &k) && k >= 0 && k < 32)
+        return by_row(w, a.stride << k);
     return varying;
 }
 
@@ -276,47 +335,49 @@ binary_shape(struct warp_build *w, LLVMValueRef i, LLVMOpcode op)
     if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(LLVMTypeOf(i)) > 64 ||
         LLVMGetIntTypeWidth(LLVMTypeOf(i)) < 8)
         return is_uniform(a) && is_uniform(b) ? uniform : varying;
+    if (a.kind != SHAPE_LINEAR || b.kind != SHAPE_LINEAR)
+        return rows_shape(y, a, b, op, w);
     switch (op) {
     case LLVMAdd:
-        return linear(a.stride + b.stride, guess, min_align(a, b));
+        return linear(w, a.stride + b.stride, a.rise + b.rise, guess, min_align(a, b));
     case LLVMSub:
-        return linear(a.stride - b.stride, guess, min_align(a, b));
+        return linear(w, a.stride - b.stride, a.rise - b.rise, guess, min_align(a, b));
     case LLVMOr:
         if (LLVMGetIsDisjoint(i))
-            return linear(a.stride + b.stride, guess, min_align(a, b));
+            return linear(w, a.stride + b.stride, a.rise + b.rise, guess, min_align(a, b));
         break;
     case LLVMMul:
         if (small_constant(y, &k))
-            return linear(a.stride * k, guess, (unsigned)a.align + b.align);
+            return linear(w, a.stride * k, a.rise * k, guess, (unsigned)a.align + b.align);
         if (is_uniform(a) && is_uniform(b))
-            return linear(0, false, (unsigned)a.align + b.align);
+            return fixed(w, (unsigned)a.align + b.align);
         break;
     case LLVMShl:
         if (small_constant(y, &k) && k >= 0 && k < 32)
-            return linear(a.stride << k, guess, (unsigned)(a.align + k));
+            return linear(w, a.stride * ((int64_t)1 << k), a.rise * ((int64_t)1 << k), guess, (unsigned)(a.align + k));
         break;
     case LLVMLShr:
-    case LLVMAShr: // all lanes of the warp share the upper bits
-        if (a.stride == 1 && a.align == MAX_ALIGN && !a.guess && small_constant(y, &k) && k >= 5)
+    case LLVMAShr: // all lanes share the upper bits
+        if (numbers_lanes(w, a) && small_constant(y, &k) && k >= w->log_lanes)
             return uniform;
         break;
     case LLVMUDiv:
-        if (a.stride == 1 && a.align == MAX_ALIGN && !a.guess && small_constant(y, &k) && k > 0 && k % LANES == 0)
+        if (numbers_lanes(w, a) && small_constant(y, &k) && k > 0 && k % w->lanes == 0)
             return uniform;
         break;
     case LLVMAnd:
-        if (is_uniform(a) && is_uniform(b)) {
-            unsigned align = a.align > b.align ? a.align : b.align;
-            return linear(0, false, align);
-        }
-        return is_uniform(b) ? masked_shape(a, y) : varying;
+        if (is_uniform(a) && is_uniform(b))
+            return fixed(w, a.align > b.align ? a.align : b.align);
+        if (is_uniform(b) && masked_shape(w, a, y).kind == SHAPE_LINEAR)
+            return masked_shape(w, a, y);
+        break;
     default:
         break;
     }
-    return is_uniform(a) && is_uniform(b) ? uniform : varying;
+    return is_uniform(a) && is_uniform(b) ? uniform : rows_shape(y, a, b, op, w);
 }
 
-// Unsigned order of the warp's 32-aligned numbers against a multiple of 32 is the same in all lanes.
+// The order of aligned lane numbers against a multiple of `lanes` is the same in all lanes.
 static struct shape
 compare_shape(struct warp_build *w, LLVMValueRef i)
 {
@@ -324,13 +385,12 @@ compare_shape(struct warp_build *w, LLVMValueRef i)
     if (is_uniform(a) && is_uniform(b))
         return uniform;
     LLVMIntPredicate p = LLVMGetICmpPredicate(i);
-    bool a_lanes = a.stride == 1 && a.align == MAX_ALIGN && !a.guess && is_uniform(b);
     int64_t k;
-    if (!a_lanes || !small_constant(LLVMGetOperand(i, 1), &k))
+    if (!numbers_lanes(w, a) || !is_uniform(b) || !small_constant(LLVMGetOperand(i, 1), &k))
         return varying;
-    if ((p == LLVMIntULT || p == LLVMIntUGE || p == LLVMIntSLT || p == LLVMIntSGE) && k % LANES == 0)
+    if ((p == LLVMIntULT || p == LLVMIntUGE || p == LLVMIntSLT || p == LLVMIntSGE) && k % w->lanes == 0)
         return uniform;
-    if ((p == LLVMIntUGT || p == LLVMIntULE || p == LLVMIntSGT || p == LLVMIntSLE) && (k + 1) % LANES == 0)
+    if ((p == LLVMIntUGT || p == LLVMIntULE || p == LLVMIntSGT || p == LLVMIntSLE) && (k + 1) % w->lanes == 0)
         return uniform;
     return varying;
 }
@@ -346,7 +406,11 @@ gep_shape(struct warp_build *w, LLVMValueRef i)
     struct shape k = shape_of(w, LLVMGetOperand(i, 1));
     unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(i, 1)));
     int64_t size = (int64_t)LLVMABISizeOfType(w->data, LLVMGetGEPSourceElementType(i));
-    return linear(s.stride + k.stride * size, s.guess || k.guess || (bits < 64 && k.stride), 0);
+    if (s.kind != SHAPE_LINEAR || k.kind != SHAPE_LINEAR)
+        return s.kind == SHAPE_VARYING || k.kind == SHAPE_VARYING || (bits < 64 && k.stride)
+                   ? varying : by_row(w, s.stride + k.stride * size);
+    bool guess = s.guess || k.guess || (bits < 64 && !is_uniform(k));
+    return linear(w, s.stride + k.stride * size, s.rise + k.rise * size, guess, 0);
 }
 
 static struct shape
@@ -355,14 +419,20 @@ cast_shape(struct warp_build *w, LLVMValueRef i, LLVMOpcode op)
     struct shape a = shape_of(w, LLVMGetOperand(i, 0));
     if (is_uniform(a)) {
         bool keeps = op == LLVMZExt || op == LLVMSExt || op == LLVMTrunc;
-        return linear(0, false, keeps ? a.align : 0);
+        return fixed(w, keeps ? a.align : 0);
     }
+    if (a.kind == SHAPE_VARYING)
+        return a;
     LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(i, 0));
     bool whole = LLVMGetTypeKind(from) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(from) >= 32;
     switch (op) {
     case LLVMZExt:
     case LLVMSExt:
-        return whole && LLVMGetIntTypeWidth(LLVMTypeOf(i)) <= 64 ? linear(a.stride, true, a.align) : varying;
+        if (!whole || LLVMGetIntTypeWidth(LLVMTypeOf(i)) > 64)
+            return a.kind == SHAPE_ROWS && !a.stride ? a : varying;
+        if (a.kind == SHAPE_ROWS) // a row that wraps is no address of anything
+            return a;
+        return linear(w, a.stride, a.rise, true, a.align);
     case LLVMTrunc:
         return LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && LLVMGetIntTypeWidth(from) <= 64 ? a : varying;
     case LLVMPtrToInt:
@@ -376,7 +446,7 @@ cast_shape(struct warp_build *w, LLVMValueRef i, LLVMOpcode op)
 static bool
 same_linear(struct shape a, struct shape b)
 {
-    return a.kind == SHAPE_LINEAR && b.kind == SHAPE_LINEAR && a.stride == b.stride;
+    return a.kind == SHAPE_LINEAR && b.kind == SHAPE_LINEAR && a.stride == b.stride && a.rise == b.rise;
 }
 
 static struct shape
@@ -385,7 +455,9 @@ select_shape(struct warp_build *w, LLVMValueRef i)
     struct shape c = shape_of(w, LLVMGetOperand(i, 0)), a = shape_of(w, LLVMGetOperand(i, 1)),
                  b = shape_of(w, LLVMGetOperand(i, 2));
     if (is_uniform(c) && same_linear(a, b))
-        return linear(a.stride, a.guess || b.guess, min_align(a, b));
+        return linear(w, a.stride, a.rise, a.guess || b.guess, min_align(a, b));
+    if (is_uniform(c) && a.kind != SHAPE_VARYING && b.kind != SHAPE_VARYING && a.stride == b.stride)
+        return by_row(w, a.stride);
     return varying;
 }
 
@@ -415,7 +487,9 @@ phi_shape(struct warp_build *w, LLVMValueRef phi, int at)
         if (s.kind == SHAPE_UNKNOWN)
             s = x;
         else if (same_linear(s, x))
-            s = linear(s.stride, s.guess || x.guess, min_align(s, x));
+            s = linear(w, s.stride, s.rise, s.guess || x.guess, min_align(s, x));
+        else if (s.kind != SHAPE_VARYING && x.kind != SHAPE_VARYING && s.stride == x.stride)
+            s = by_row(w, s.stride);
         else
             return varying;
     }
@@ -446,7 +520,7 @@ transfer(struct warp_build *w, LLVMValueRef i, int at)
         return call_shape(w, i);
     if (op == LLVMAlloca) {
         uint64_t n = LLVMConstIntGetZExtValue(LLVMGetOperand(i, 0));
-        return linear((int64_t)(n * LLVMABISizeOfType(w->data, LLVMGetAllocatedType(i))), false, 0);
+        return straight(w, (int64_t)(n * LLVMABISizeOfType(w->data, LLVMGetAllocatedType(i))), 0);
     }
     if (any_varying)
         return varying;
@@ -478,17 +552,19 @@ transfer(struct warp_build *w, LLVMValueRef i, int at)
 
 // Once fallen, a value never rises: the iteration ends.
 static bool
-lower_shape(struct value *x, struct shape s)
+lower_shape(struct warp_build *w, struct value *x, struct shape s)
 {
     if (s.kind == SHAPE_UNKNOWN || x->shape.kind == SHAPE_VARYING)
         return false;
     struct shape old = x->shape;
     if (old.kind == SHAPE_UNKNOWN)
         x->shape = s;
-    else if (!same_linear(old, s))
-        x->shape = varying;
+    else if (same_linear(old, s))
+        x->shape = linear(w, old.stride, old.rise, old.guess || s.guess, min_align(old, s));
+    else if (s.kind != SHAPE_VARYING && s.stride == old.stride)
+        x->shape = by_row(w, s.stride);
     else
-        x->shape = linear(old.stride, old.guess || s.guess, min_align(old, s));
+        x->shape = varying;
     return memcmp(&old, &x->shape, sizeof old) != 0;
 }
 
@@ -682,7 +758,7 @@ diverge(struct warp_build *w)
         changed = false;
         for (int b = 0; b < w->nblocks; b++)
             for (LLVMValueRef i = LLVMGetFirstInstruction(w->block[b].bb); i; i = LLVMGetNextInstruction(i))
-                changed |= lower_shape(value_of(w, i), transfer(w, i, b));
+                changed |= lower_shape(w, value_of(w, i), transfer(w, i, b));
         changed |= update_control(w);
     }
     // What nothing defines (a loop of phis among themselves, undef) may be anything: take it as uniform.

@@ -19,7 +19,7 @@ vector_type(struct warp_build *w, LLVMTypeRef t)
             e[i] = vector_type(w, LLVMStructGetTypeAtIndex(t, i));
         return LLVMStructTypeInContext(w->ctx, e, n, 0);
     }
-    return LLVMVectorType(t, LANES);
+    return LLVMVectorType(t, (unsigned)w->lanes);
 }
 
 LLVMValueRef
@@ -31,25 +31,24 @@ entry_alloca(struct warp_build *w, LLVMTypeRef t)
 LLVMValueRef
 splat(struct warp_build *w, LLVMValueRef scalar)
 {
-    LLVMTypeRef t = LLVMVectorType(LLVMTypeOf(scalar), LANES);
+    LLVMTypeRef t = LLVMVectorType(LLVMTypeOf(scalar), (unsigned)w->lanes);
     if (LLVMIsAConstant(scalar)) {
-        LLVMValueRef e[LANES];
-        for (int i = 0; i < LANES; i++)
+        LLVMValueRef e[MAX_LANES];
+        for (int i = 0; i < w->lanes; i++)
             e[i] = scalar;
-        return LLVMConstVector(e, LANES);
+        return LLVMConstVector(e, (unsigned)w->lanes);
     }
     LLVMValueRef one = LLVMBuildInsertElement(w->b, LLVMGetPoison(t), scalar, LLVMConstInt(w->i64, 0, 0), "");
-    return LLVMBuildShuffleVector(w->b, one, LLVMGetPoison(t), LLVMConstNull(LLVMVectorType(w->i32, LANES)), "");
+    return LLVMBuildShuffleVector(w->b, one, LLVMGetPoison(t), LLVMConstNull(LLVMVectorType(w->i32, (unsigned)w->lanes)), "");
 }
 
 LLVMValueRef
 const_vector(struct warp_build *w, LLVMTypeRef element, int64_t first, int64_t step)
 {
-    (void)w;
-    LLVMValueRef e[LANES];
-    for (int i = 0; i < LANES; i++)
+    LLVMValueRef e[MAX_LANES];
+    for (int i = 0; i < w->lanes; i++)
         e[i] = LLVMConstInt(element, (uint64_t)(first + step * i), 1);
-    return LLVMConstVector(e, LANES);
+    return LLVMConstVector(e, (unsigned)w->lanes);
 }
 
 LLVMValueRef
@@ -78,7 +77,7 @@ mask_is_full(LLVMValueRef mask)
 {
     if (!LLVMIsAConstant(mask))
         return false;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(mask)); i++) {
         LLVMValueRef e = LLVMGetAggregateElement(mask, i);
         if (!e || !LLVMIsAConstantInt(e) || !LLVMConstIntGetZExtValue(e))
             return false;
@@ -89,13 +88,34 @@ mask_is_full(LLVMValueRef mask)
 LLVMValueRef
 mask_bits(struct warp_build *w, LLVMValueRef mask)
 {
-    return LLVMBuildBitCast(w->b, mask, w->i32, "");
+    return LLVMBuildBitCast(w->b, mask, w->bits_type, "");
+}
+
+static LLVMValueRef
+as_i32(struct warp_build *w, LLVMValueRef bits)
+{
+    if (w->lanes < 32)
+        return LLVMBuildZExt(w->b, bits, w->i32, "");
+    return w->lanes > 32 ? LLVMBuildTrunc(w->b, bits, w->i32, "") : bits;
+}
+
+LLVMValueRef
+count_lanes(struct warp_build *w, LLVMValueRef bits)
+{
+    return as_i32(w, call_intrinsic(w, "llvm.ctpop", &w->bits_type, 1, &bits, 1));
+}
+
+LLVMValueRef
+first_lane(struct warp_build *w, LLVMValueRef bits)
+{
+    LLVMValueRef arg[2] = {bits, LLVMConstInt(w->i1, 0, 0)};
+    return as_i32(w, call_intrinsic(w, "llvm.cttz", &w->bits_type, 1, arg, 2));
 }
 
 static LLVMValueRef
 any(struct warp_build *w, LLVMValueRef mask)
 {
-    return LLVMBuildICmp(w->b, LLVMIntNE, mask_bits(w, mask), LLVMConstInt(w->i32, 0, 0), "");
+    return LLVMBuildICmp(w->b, LLVMIntNE, mask_bits(w, mask), LLVMConstNull(w->bits_type), "");
 }
 
 static LLVMValueRef
@@ -105,15 +125,24 @@ load_slot(struct warp_build *w, LLVMValueRef slot)
 }
 
 // ---- values
+LLVMValueRef
+lane_steps(struct warp_build *w, LLVMTypeRef element, struct shape s)
+{
+    LLVMValueRef e[MAX_LANES];
+    for (int i = 0; i < w->lanes; i++)
+        e[i] = LLVMConstInt(element, (uint64_t)(s.stride * (i % w->row) + s.rise * (i / w->row)), 1);
+    return LLVMConstVector(e, (unsigned)w->lanes);
+}
+
 static LLVMValueRef
-add_lanes(struct warp_build *w, LLVMValueRef scalar, int64_t stride)
+add_lanes(struct warp_build *w, LLVMValueRef scalar, struct shape s)
 {
     LLVMTypeRef t = LLVMTypeOf(scalar);
     if (LLVMGetTypeKind(t) == LLVMPointerTypeKind) {
-        LLVMValueRef step = const_vector(w, w->i64, 0, stride);
+        LLVMValueRef step = lane_steps(w, w->i64, s);
         return LLVMBuildGEP2(w->b, w->i8, scalar, &step, 1, "");
     }
-    return LLVMBuildAdd(w->b, splat(w, scalar), const_vector(w, t, 0, stride), "");
+    return LLVMBuildAdd(w->b, splat(w, scalar), lane_steps(w, t, s), "");
 }
 
 LLVMValueRef
@@ -154,7 +183,7 @@ vector_of(struct warp_build *w, LLVMValueRef v)
     if (is_uniform(s))
         return splat_any(w, scalar_of(w, v));
     if (s.kind == SHAPE_LINEAR && !s.guess)
-        return add_lanes(w, scalar_of(w, v), s.stride);
+        return add_lanes(w, scalar_of(w, v), s);
     if (x->vector && x->block == w->at)
         return x->vector;
     if (x->vector_slot)
@@ -198,8 +227,7 @@ first_active(struct warp_build *w, LLVMValueRef v)
 {
     if (is_uniform(shape_of(w, v)))
         return scalar_of(w, v);
-    LLVMValueRef arg[2] = {mask_bits(w, block_mask(w)), LLVMConstInt(w->i1, 0, 0)};
-    LLVMValueRef lane = call_intrinsic(w, "llvm.cttz", &w->i32, 1, arg, 2);
+    LLVMValueRef lane = first_lane(w, mask_bits(w, block_mask(w)));
     return LLVMBuildExtractElement(w->b, vector_of(w, v), lane, "");
 }
 
@@ -207,7 +235,7 @@ first_active(struct warp_build *w, LLVMValueRef v)
 static bool
 keeps_vector(struct shape s)
 {
-    return s.kind == SHAPE_VARYING || (s.kind == SHAPE_LINEAR && s.guess);
+    return s.kind == SHAPE_VARYING || s.kind == SHAPE_ROWS || (s.kind == SHAPE_LINEAR && s.guess);
 }
 
 static void
@@ -494,7 +522,6 @@ warp_emit(struct warp_build *w, const char *name)
 {
     LLVMTypeRef arg[] = {w->ptr, w->ptr, w->i32};
     w->fn = LLVMAddFunction(w->m, name, LLVMFunctionType(LLVMVoidTypeInContext(w->ctx), arg, 3, 0));
-    LLVMSetLinkage(w->fn, LLVMInternalLinkage);
     copy_attributes(w);
     w->thread = LLVMGetParam(w->fn, 0);
     w->params = LLVMGetParam(w->fn, 1);
@@ -510,8 +537,9 @@ warp_emit(struct warp_build *w, const char *name)
         if (w->block[b].pending)
             LLVMBuildStore(w->b, LLVMConstNull(w->mask_type), w->block[b].pending);
     // Dominates everything: no slot.
-    w->block[0].mask = w->full ? LLVMConstAllOnes(w->mask_type)
-                               : LLVMBuildBitCast(w->b, LLVMGetParam(w->fn, 2), w->mask_type, "");
+    LLVMValueRef present = splat(w, LLVMGetParam(w->fn, 2));
+    w->block[0].mask = w->variant.full ? LLVMConstAllOnes(w->mask_type)
+                               : LLVMBuildICmp(w->b, LLVMIntULT, const_vector(w, w->i32, 0, 1), present, "");
     LLVMBuildBr(w->b, w->block[0].visit);
     for (int b = 0; b < w->nblocks; b++)
         emit_block(w, b);

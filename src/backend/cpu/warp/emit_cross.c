@@ -21,7 +21,7 @@ numbers(struct warp_build *w, int64_t n)
 static LLVMValueRef
 value32(struct warp_build *w, LLVMValueRef v)
 {
-    return LLVMBuildTrunc(w->b, vector_of(w, v), LLVMVectorType(w->i32, LANES), "");
+    return LLVMBuildTrunc(w->b, vector_of(w, v), LLVMVectorType(w->i32, WARP), "");
 }
 
 // ---- shuffles
@@ -63,7 +63,7 @@ static LLVMValueRef
 permute(struct warp_build *w, LLVMValueRef v, LLVMValueRef index)
 {
     bool constant = LLVMIsAConstant(index);
-    for (unsigned i = 0; constant && i < LANES; i++) {
+    for (unsigned i = 0; constant && i < WARP; i++) {
         LLVMValueRef e = LLVMGetAggregateElement(index, i);
         constant = e && LLVMIsAConstantInt(e);
     }
@@ -79,7 +79,7 @@ permute(struct warp_build *w, LLVMValueRef v, LLVMValueRef index)
 static LLVMValueRef
 packed(struct warp_build *w, LLVMValueRef value, LLVMValueRef pred)
 {
-    LLVMTypeRef t = LLVMVectorType(w->i64, LANES);
+    LLVMTypeRef t = LLVMVectorType(w->i64, WARP);
     LLVMValueRef hi = LLVMBuildShl(w->b, LLVMBuildZExt(w->b, pred, t, ""), const_vector(w, w->i64, 32, 0), "");
     return LLVMBuildOr(w->b, LLVMBuildZExt(w->b, value, t, ""), hi, "");
 }
@@ -140,13 +140,13 @@ static LLVMValueRef
 spill_as(struct warp_build *w, LLVMValueRef v, LLVMTypeRef element)
 {
     LLVMValueRef x = vector_of(w, v);
-    return spill(w, LLVMBuildZExtOrBitCast(w->b, x, LLVMVectorType(element, LANES), ""));
+    return spill(w, LLVMBuildZExtOrBitCast(w->b, x, LLVMVectorType(element, WARP), ""));
 }
 
 static void
 emit_general(struct warp_build *w, LLVMValueRef call, LLVMValueRef members)
 {
-    LLVMValueRef out = entry_alloca(w, LLVMVectorType(w->i64, LANES));
+    LLVMValueRef out = entry_alloca(w, LLVMVectorType(w->i64, WARP));
     LLVMValueRef arg[] = {
         w->thread,
         scalar_of(w, LLVMGetOperand(call, 1)),
@@ -159,14 +159,10 @@ emit_general(struct warp_build *w, LLVMValueRef call, LLVMValueRef members)
     };
     call_runtime(w, "rt_lanes", LLVMVoidTypeInContext(w->ctx), arg, 8);
     if (is_uniform(shape_of(w, call)))
-        define_scalar(w, call, LLVMBuildExtractElement(w->b, reload(w, out, LLVMVectorType(w->i64, LANES)),
-                                                       call_intrinsic(w, "llvm.cttz", &w->i32, 1,
-                                                                      (LLVMValueRef[]){mask_bits(w, block_mask(w)),
-                                                                                       LLVMConstInt(w->i1, 0, 0)},
-                                                                      2),
-                                                       ""));
+        define_scalar(w, call, LLVMBuildExtractElement(w->b, reload(w, out, LLVMVectorType(w->i64, WARP)),
+                                                       first_lane(w, mask_bits(w, block_mask(w))), ""));
     else
-        define_vector(w, call, reload(w, out, LLVMVectorType(w->i64, LANES)));
+        define_vector(w, call, reload(w, out, LLVMVectorType(w->i64, WARP)));
 }
 
 static void
@@ -198,7 +194,7 @@ emit_warp_call(struct warp_build *w, LLVMValueRef call, bool active)
 LLVMValueRef
 ended_lanes(struct warp_build *w)
 {
-    LLVMValueRef all = number(w, 0);
+    LLVMValueRef all = LLVMConstNull(w->bits_type);
     for (int b = w->at + 1; b < w->nblocks; b++) {
         const struct wblock *p = &w->block[b];
         if (bit(w->block[w->at].deferred, b) && !p->reaches_barrier && p->pending)
@@ -216,8 +212,20 @@ predicates(struct warp_build *w, LLVMValueRef v)
 }
 
 static void
+emit_plain_barrier(struct warp_build *w, LLVMValueRef call)
+{
+    LLVMValueRef arg[] = {w->thread, first_active(w, LLVMGetOperand(call, 1)),
+                          count_lanes(w, mask_bits(w, block_mask(w))), count_lanes(w, ended_lanes(w))};
+    call_runtime(w, "rt_barrier_group", LLVMVoidTypeInContext(w->ctx), arg, 4);
+}
+
+static void
 emit_barrier(struct warp_build *w, LLVMValueRef call, enum warp_call kind)
 {
+    if (w->plain_barriers) {
+        emit_plain_barrier(w, call);
+        return;
+    }
     LLVMValueRef red = number(w, RT_RED_NONE), votes = number(w, 0);
     if (kind == CALL_BARRIER_RED) {
         red = scalar_of(w, LLVMGetOperand(call, 3));

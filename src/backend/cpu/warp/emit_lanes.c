@@ -16,7 +16,7 @@ LLVMValueRef
 spill(struct warp_build *w, LLVMValueRef vector)
 {
     if (is_bool_vector(LLVMTypeOf(vector)))
-        vector = LLVMBuildZExt(w->b, vector, LLVMVectorType(w->i8, LANES), "");
+        vector = LLVMBuildZExt(w->b, vector, LLVMVectorType(w->i8, (unsigned)w->lanes), "");
     LLVMValueRef slot = entry_alloca(w, LLVMTypeOf(vector));
     LLVMBuildStore(w->b, vector, slot);
     return slot;
@@ -27,7 +27,7 @@ reload(struct warp_build *w, LLVMValueRef slot, LLVMTypeRef vector)
 {
     if (!is_bool_vector(vector))
         return LLVMBuildLoad2(w->b, vector, slot, "");
-    LLVMValueRef v = LLVMBuildLoad2(w->b, LLVMVectorType(w->i8, LANES), slot, "");
+    LLVMValueRef v = LLVMBuildLoad2(w->b, LLVMVectorType(w->i8, (unsigned)w->lanes), slot, "");
     return LLVMBuildTrunc(w->b, v, vector, "");
 }
 
@@ -41,21 +41,20 @@ lane_loop_begin(struct warp_build *w, LLVMValueRef mask)
     l.after = LLVMAppendBasicBlockInContext(w->ctx, w->fn, "");
     LLVMBuildBr(w->b, l.body);
     LLVMPositionBuilderAtEnd(w->b, l.body);
-    l.left = LLVMBuildPhi(w->b, w->i32, "");
+    l.left = LLVMBuildPhi(w->b, w->bits_type, "");
     LLVMAddIncoming(l.left, &bits, &before, 1);
-    LLVMValueRef arg[2] = {l.left, LLVMConstInt(w->i1, 1, 0)};
-    l.lane = call_intrinsic(w, "llvm.cttz", &w->i32, 1, arg, 2);
+    l.lane = first_lane(w, l.left);
     return l;
 }
 
 void
 lane_loop_end(struct warp_build *w, struct lane_loop *l)
 {
-    LLVMValueRef less = LLVMBuildSub(w->b, l->left, LLVMConstInt(w->i32, 1, 0), "");
+    LLVMValueRef less = LLVMBuildSub(w->b, l->left, LLVMConstInt(w->bits_type, 1, 0), "");
     LLVMValueRef rest = LLVMBuildAnd(w->b, l->left, less, "");
     LLVMBasicBlockRef from = LLVMGetInsertBlock(w->b);
     LLVMAddIncoming(l->left, &rest, &from, 1);
-    LLVMValueRef more = LLVMBuildICmp(w->b, LLVMIntNE, rest, LLVMConstInt(w->i32, 0, 0), "");
+    LLVMValueRef more = LLVMBuildICmp(w->b, LLVMIntNE, rest, LLVMConstNull(w->bits_type), "");
     LLVMBuildCondBr(w->b, more, l->body, l->after);
     LLVMPositionBuilderAtEnd(w->b, l->after);
 }
@@ -73,6 +72,19 @@ stored_type(struct warp_build *w, LLVMTypeRef t)
     return LLVMGetTypeKind(t) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(t) == 1 ? w->i8 : t;
 }
 
+// What a lane adds to the base of a linear value.
+static LLVMValueRef
+lane_offset(struct warp_build *w, LLVMValueRef lane, LLVMTypeRef t, struct shape s)
+{
+    LLVMValueRef n = LLVMGetIntTypeWidth(t) < 32 ? LLVMBuildTrunc(w->b, lane, t, "") : LLVMBuildZExtOrBitCast(w->b, lane, t, "");
+    if (is_straight(w, s))
+        return LLVMBuildMul(w->b, n, LLVMConstInt(t, (uint64_t)s.stride, 1), "");
+    LLVMValueRef row = LLVMConstInt(t, (uint64_t)w->row, 0);
+    LLVMValueRef x = LLVMBuildMul(w->b, LLVMBuildURem(w->b, n, row, ""), LLVMConstInt(t, (uint64_t)s.stride, 1), "");
+    LLVMValueRef y = LLVMBuildMul(w->b, LLVMBuildUDiv(w->b, n, row, ""), LLVMConstInt(t, (uint64_t)s.rise, 1), "");
+    return LLVMBuildAdd(w->b, x, y, "");
+}
+
 // A lane's value of v; `spilled` is what spill() gave for a varying one.
 LLVMValueRef
 lane_value(struct warp_build *w, LLVMValueRef v, LLVMValueRef lane, LLVMValueRef spilled)
@@ -85,14 +97,10 @@ lane_value(struct warp_build *w, LLVMValueRef v, LLVMValueRef lane, LLVMValueRef
         return st == t ? x : LLVMBuildTrunc(w->b, x, t, "");
     }
     LLVMValueRef base = scalar_of(w, v);
-    if (!s.stride)
+    if (is_uniform(s))
         return base;
     bool pointer = LLVMGetTypeKind(t) == LLVMPointerTypeKind;
-    LLVMTypeRef it = pointer ? w->i64 : t;
-    LLVMValueRef n = LLVMBuildZExtOrBitCast(w->b, lane, it, "");
-    if (LLVMGetIntTypeWidth(it) < 32)
-        n = LLVMBuildTrunc(w->b, lane, it, "");
-    LLVMValueRef d = LLVMBuildMul(w->b, n, LLVMConstInt(it, (uint64_t)s.stride, 1), "");
+    LLVMValueRef d = lane_offset(w, lane, pointer ? w->i64 : t, s);
     return pointer ? LLVMBuildGEP2(w->b, w->i8, base, &d, 1, "") : LLVMBuildAdd(w->b, base, d, "");
 }
 
@@ -105,7 +113,7 @@ emit_by_lane(struct warp_build *w, LLVMValueRef i)
     for (int k = 0; k < n && k < MOST; k++) {
         LLVMValueRef v = LLVMGetOperand(i, (unsigned)k);
         struct shape s = shape_of(w, v);
-        if (s.kind == SHAPE_VARYING || s.guess)
+        if (s.kind != SHAPE_LINEAR || s.guess)
             spilled[k] = spill(w, vector_of(w, v));
         if (v == LLVMGetParam(w->old, 0))
             w->needs_threads = true;
@@ -113,7 +121,7 @@ emit_by_lane(struct warp_build *w, LLVMValueRef i)
     LLVMTypeRef t = LLVMTypeOf(i);
     bool result = LLVMGetTypeKind(t) != LLVMVoidTypeKind && LLVMGetFirstUse(i);
     LLVMTypeRef st = result ? stored_type(w, t) : NULL;
-    LLVMValueRef out = result ? entry_alloca(w, LLVMVectorType(st, LANES)) : NULL;
+    LLVMValueRef out = result ? entry_alloca(w, LLVMVectorType(st, (unsigned)w->lanes)) : NULL;
     struct lane_loop l = lane_loop_begin(w, block_mask(w));
     LLVMValueRef c = LLVMInstructionClone(i);
     for (int k = 0; k < n; k++)

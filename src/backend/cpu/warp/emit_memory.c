@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-static bool
-is_plain(LLVMValueRef i)
-{
-    return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
-}
-
 // Element types for which there are gather and scatter instructions.
 static bool
 gathers(struct warp_build *w, LLVMTypeRef t)
@@ -78,14 +72,14 @@ masked_store(struct warp_build *w, LLVMValueRef v, LLVMValueRef p, LLVMValueRef 
 static LLVMValueRef
 reversed(struct warp_build *w, LLVMValueRef v)
 {
-    return LLVMBuildShuffleVector(w->b, v, LLVMGetPoison(LLVMTypeOf(v)), const_vector(w, w->i32, LANES - 1, -1), "");
+    return LLVMBuildShuffleVector(w->b, v, LLVMGetPoison(LLVMTypeOf(v)), const_vector(w, w->i32, w->lanes - 1, -1), "");
 }
 
 // The address of the last lane, which is the lowest where the stride is negative.
 static LLVMValueRef
 last_address(struct warp_build *w, LLVMValueRef p, int64_t stride)
 {
-    LLVMValueRef off = LLVMConstInt(w->i64, (uint64_t)(stride * (LANES - 1)), 1);
+    LLVMValueRef off = LLVMConstInt(w->i64, (uint64_t)(stride * (w->lanes - 1)), 1);
     return LLVMBuildGEP2(w->b, w->i8, p, &off, 1, "");
 }
 
@@ -133,11 +127,13 @@ emit_load(struct warp_build *w, LLVMValueRef i)
         define_scalar(w, i, c);
     } else if (!is_plain(i) || !is_vector_element(t)) {
         emit_by_lane(w, i);
-    } else if (s.kind == SHAPE_LINEAR && s.stride == size_of(w, t)) {
+    } else if (is_straight(w, s) && s.stride == size_of(w, t)) {
         define_vector(w, i, masked_load(w, scalar_of(w, p), v, align_of(w, i), m));
-    } else if (s.kind == SHAPE_LINEAR && s.stride == -size_of(w, t)) {
+    } else if (is_straight(w, s) && s.stride == -size_of(w, t)) {
         LLVMValueRef low = last_address(w, scalar_of(w, p), s.stride);
         define_vector(w, i, reversed(w, masked_load(w, low, v, align_of(w, i), reversed(w, m))));
+    } else if (emit_row_load(w, i, size_of(w, t))) {
+        return;
     } else if (gathers(w, t)) {
         LLVMValueRef a = gather_addresses(w, p);
         LLVMTypeRef over[] = {v, LLVMTypeOf(a)};
@@ -148,6 +144,15 @@ emit_load(struct warp_build *w, LLVMValueRef i)
     }
 }
 
+static LLVMValueRef
+last_lane(struct warp_build *w)
+{
+    LLVMValueRef arg[] = {mask_bits(w, block_mask(w)), LLVMConstInt(w->i1, 0, 0)};
+    LLVMValueRef zeros = call_intrinsic(w, "llvm.ctlz", &w->bits_type, 1, arg, 2);
+    LLVMValueRef lane = LLVMBuildSub(w->b, LLVMConstInt(w->bits_type, (uint64_t)w->lanes - 1, 0), zeros, "");
+    return w->lanes > 64 ? LLVMBuildTrunc(w->b, lane, w->i64, "") : lane;
+}
+
 // Several lanes write one place: the last one's value stays, as good as any.
 static void
 store_uniform(struct warp_build *w, LLVMValueRef i, LLVMValueRef value)
@@ -156,10 +161,7 @@ store_uniform(struct warp_build *w, LLVMValueRef i, LLVMValueRef value)
     if (is_uniform(shape_of(w, value))) {
         x = scalar_of(w, value);
     } else {
-        LLVMValueRef arg[] = {mask_bits(w, block_mask(w)), LLVMConstInt(w->i1, 0, 0)};
-        LLVMValueRef zeros = call_intrinsic(w, "llvm.ctlz", &w->i32, 1, arg, 2);
-        LLVMValueRef lane = LLVMBuildSub(w->b, LLVMConstInt(w->i32, LANES - 1, 0), zeros, "");
-        x = LLVMBuildExtractElement(w->b, vector_of(w, value), lane, "");
+        x = LLVMBuildExtractElement(w->b, vector_of(w, value), last_lane(w), "");
     }
     LLVMSetOperand(c, 0, x);
     LLVMSetOperand(c, 1, scalar_of(w, LLVMGetOperand(i, 1)));
@@ -177,11 +179,13 @@ emit_store(struct warp_build *w, LLVMValueRef i)
         store_uniform(w, i, value);
     } else if (!is_plain(i) || !is_vector_element(t)) {
         emit_by_lane(w, i);
-    } else if (s.kind == SHAPE_LINEAR && s.stride == size_of(w, t)) {
+    } else if (is_straight(w, s) && s.stride == size_of(w, t)) {
         masked_store(w, vector_of(w, value), scalar_of(w, p), align_of(w, i), m);
-    } else if (s.kind == SHAPE_LINEAR && s.stride == -size_of(w, t)) {
+    } else if (is_straight(w, s) && s.stride == -size_of(w, t)) {
         LLVMValueRef low = last_address(w, scalar_of(w, p), s.stride);
         masked_store(w, reversed(w, vector_of(w, value)), low, align_of(w, i), reversed(w, m));
+    } else if (emit_row_store(w, i, size_of(w, t))) {
+        return;
     } else if (gathers(w, t)) {
         LLVMValueRef a = gather_addresses(w, p), v = vector_of(w, value);
         LLVMTypeRef over[] = {LLVMTypeOf(v), LLVMTypeOf(a)};
@@ -268,11 +272,11 @@ emit_shared(struct warp_build *w, LLVMValueRef call, const char *name)
     struct shape ps = shape_of(w, p), vs = shape_of(w, v);
     LLVMTypeRef t = LLVMTypeOf(call);
     bool result = LLVMGetFirstUse(call) != NULL;
-    if (ps.kind == SHAPE_VARYING || ps.guess)
+    if (ps.kind != SHAPE_LINEAR || ps.guess)
         spilled[0] = spill(w, vector_of(w, p));
-    if (vs.kind == SHAPE_VARYING || vs.guess)
+    if (vs.kind != SHAPE_LINEAR || vs.guess)
         spilled[1] = spill(w, vector_of(w, v));
-    LLVMValueRef out = result ? entry_alloca(w, LLVMVectorType(t, LANES)) : NULL;
+    LLVMValueRef out = result ? entry_alloca(w, vector_type(w, t)) : NULL;
     struct lane_loop l = lane_loop_begin(w, block_mask(w));
     LLVMValueRef at = lane_value(w, p, l.lane, spilled[0]), x = lane_value(w, v, l.lane, spilled[1]);
     LLVMValueRef old = LLVMBuildLoad2(w->b, t, at, "");

@@ -92,11 +92,12 @@ build_cast(struct warp_build *w, LLVMValueRef i, LLVMOpcode op, bool vector)
 {
     LLVMValueRef v = operand(w, i, 0, vector);
     LLVMTypeRef to = type_as(w, LLVMTypeOf(i), vector);
-    bool guess = !vector && shape_of(w, LLVMGetOperand(i, 0)).stride != 0;
+    struct shape s = shape_of(w, LLVMGetOperand(i, 0));
+    bool guess = !vector && !is_uniform(s);
     // The base of a warp that straddles 0 counts as negative: its lanes below are not there or are not valid addresses.
     if (op == LLVMZExt && guess) {
         LLVMTypeRef from = LLVMTypeOf(v);
-        int64_t span = shape_of(w, LLVMGetOperand(i, 0)).stride * (LANES - 1);
+        int64_t span = s.stride * (w->row - 1) + s.rise * (w->lanes / w->row - 1);
         LLVMValueRef last = LLVMBuildAdd(w->b, v, LLVMConstInt(from, (uint64_t)span, 1), "");
         LLVMValueRef wraps = span >= 0 ? LLVMBuildICmp(w->b, LLVMIntULT, last, v, "")
                                        : LLVMConstInt(w->i1, 0, 0);
@@ -171,7 +172,7 @@ static void
 emit_alloca(struct warp_build *w, LLVMValueRef i)
 {
     struct shape s = shape_of(w, i);
-    LLVMValueRef a = entry_alloca(w, LLVMArrayType2(w->i8, (uint64_t)s.stride * LANES));
+    LLVMValueRef a = entry_alloca(w, LLVMArrayType2(w->i8, (uint64_t)s.stride * (uint64_t)w->lanes));
     unsigned align = LLVMGetAlignment(i);
     LLVMSetAlignment(a, align > 64 ? align : 64);
     define_scalar(w, i, a);
@@ -200,7 +201,7 @@ emit_context_load(struct warp_build *w, LLVMValueRef i, enum pw_field f)
     LLVMValueRef grid = field(w, block, offsetof(struct block, grid), w->ptr);
     LLVMValueRef table = field(w, grid, (int64_t)offsetof(struct grid, tids) + 8 * axis, w->ptr);
     LLVMValueRef index = field(w, w->thread, offsetof(struct thread, index), w->i32);
-    LLVMValueRef v = LLVMBuildLoad2(w->b, LLVMVectorType(w->i32, LANES), LLVMBuildGEP2(w->b, w->i32, table, &index, 1, ""), "");
+    LLVMValueRef v = LLVMBuildLoad2(w->b, LLVMVectorType(w->i32, (unsigned)w->lanes), LLVMBuildGEP2(w->b, w->i32, table, &index, 1, ""), "");
     LLVMSetAlignment(v, 4);
     define_vector(w, i, v);
 }

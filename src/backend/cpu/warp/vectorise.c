@@ -176,81 +176,79 @@ can_progress(struct warp_build *w)
     return true;
 }
 
+static bool
+is_plain_barrier(LLVMValueRef i, enum warp_call kind)
+{
+    uint64_t count;
+    return kind == CALL_BARRIER && constant_operand(i, 2, &count) && !count;
+}
+
+// Does anything tell that the group is not one warp, or need the state of one?
+static bool
+knows_warp(struct warp_build *w, LLVMValueRef i)
+{
+    if (LLVMIsALoadInst(i)) {
+        enum pw_field f = pw_field(w, LLVMGetOperand(i, 0));
+        return f == PW_LANE || f == PW_WARP;
+    }
+    if (!LLVMIsACallInst(i))
+        return false;
+    enum warp_call k = classify_call(i);
+    bool spins = is_call_of(i, "pw_spin") || is_call_of(i, "pw_nanosleep") || is_call_of(i, "rt_spin");
+    bool meets = k == CALL_WARP || k == CALL_WARP_ACTIVE || k == CALL_BARRIER_RED || k == CALL_BARRIER_ARRIVE;
+    return spins || meets || (k == CALL_BARRIER && !is_plain_barrier(i, k));
+}
+
 static void
 look_around(struct warp_build *w)
 {
+    w->plain_barriers = w->any_width = true;
     FOR_ALL_INSTRUCTIONS(w, b, i)
     {
         enum pw_field f = LLVMIsALoadInst(i) ? pw_field(w, LLVMGetOperand(i, 0)) : PW_NONE;
         w->reads_rows |= f == PW_TID_X || f == PW_TID_Y || f == PW_TID_Z;
-        w->has_barrier |= is_call_of(i, "rt_barrier");
+        if (LLVMIsACallInst(i) && is_call_of(i, "rt_barrier")) {
+            w->has_barrier = true;
+            w->plain_barriers &= is_plain_barrier(i, classify_call(i));
+        }
+        w->any_width &= !knows_warp(w, i);
     }
 }
 
-// ---- variants
+// ---- the variant
 static void
-emit_variant(struct warp_build *w, const char *name, bool rows, bool full)
+set_width(struct warp_build *w, int lanes, int row)
 {
-    w->rows = rows;
-    w->full = full;
-    diverge(w);
-    plan(w);
-    warp_emit(w, name);
-}
-
-static void
-call_variant(struct warp_build *w, LLVMBuilderRef b, LLVMValueRef chooser, const char *name)
-{
-    LLVMValueRef f = LLVMGetNamedFunction(w->m, name);
-    LLVMValueRef arg[] = {LLVMGetParam(chooser, 0), LLVMGetParam(chooser, 1), LLVMGetParam(chooser, 2)};
-    LLVMBuildCall2(b, LLVMGlobalGetValueType(f), f, arg, 3, "");
-    LLVMBuildRetVoid(b);
-}
-
-// pw.kernel(first thread, parameters, lanes, whether the warp spans rows)
-static void
-emit_chooser(struct warp_build *w)
-{
-    LLVMTypeRef arg[] = {w->ptr, w->ptr, w->i32, w->i32};
-    LLVMValueRef f =
-        LLVMAddFunction(w->m, KERNEL_SYMBOL, LLVMFunctionType(LLVMVoidTypeInContext(w->ctx), arg, 4, 0));
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(w->ctx);
-    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(w->ctx, f, ""),
-                      fast = LLVMAppendBasicBlockInContext(w->ctx, f, ""),
-                      any = LLVMAppendBasicBlockInContext(w->ctx, f, "");
-    LLVMPositionBuilderAtEnd(b, entry);
-    LLVMValueRef full = LLVMBuildICmp(b, LLVMIntEQ, LLVMGetParam(f, 2), LLVMConstAllOnes(w->i32), "");
-    LLVMValueRef row = LLVMBuildICmp(b, LLVMIntEQ, LLVMGetParam(f, 3), LLVMConstNull(w->i32), "");
-    LLVMBuildCondBr(b, LLVMBuildAnd(b, full, row, ""), fast, any);
-    LLVMPositionBuilderAtEnd(b, fast);
-    call_variant(w, b, f, "pw.warp.full");
-    LLVMPositionBuilderAtEnd(b, any);
-    call_variant(w, b, f, "pw.warp.any");
-    LLVMDisposeBuilder(b);
+    w->lanes = lanes;
+    w->log_lanes = __builtin_ctz((unsigned)lanes);
+    w->row = row;
+    w->mask_type = LLVMVectorType(w->i1, (unsigned)lanes);
+    w->bits_type = LLVMIntTypeInContext(w->ctx, (unsigned)lanes);
 }
 
 static bool
-vectorise(struct warp_build *w, void *target_machine)
+vectorise(struct warp_build *w, uint32_t shape, void *target_machine)
 {
+    set_width(w, WARP, WARP);
     if (!warp_prepare(w, target_machine) || !cfg_build(w))
         return false;
     look_around(w);
-    w->rows = w->reads_rows; // with less known than in the other variant
+    w->rows = w->reads_rows; // with less known than in any variant
     diverge(w);
     if (!has_known_forms(w) || !can_progress(w))
         return false;
+    w->variant = choose_variant(w, shape);
+    set_width(w, w->variant.lanes, w->variant.row);
+    w->rows = w->variant.rows;
+    diverge(w);
+    plan(w);
     LLVMSetValueName2(w->old, "pw.thread", 9);
-    LLVMSetLinkage(w->old, LLVMInternalLinkage);
-    emit_variant(w, "pw.warp.any", w->reads_rows, false);
-    emit_variant(w, "pw.warp.full", false, true);
+    warp_emit(w, KERNEL_SYMBOL);
     if (w->broken) {
-        LLVMDeleteFunction(LLVMGetNamedFunction(w->m, "pw.warp.any"));
-        LLVMDeleteFunction(LLVMGetNamedFunction(w->m, "pw.warp.full"));
+        LLVMDeleteFunction(w->fn);
         LLVMSetValueName2(w->old, KERNEL_SYMBOL, sizeof KERNEL_SYMBOL - 1);
-        LLVMSetLinkage(w->old, LLVMExternalLinkage);
         return refuse(w, "a value is used before it is defined");
     }
-    emit_chooser(w);
     LLVMDeleteFunction(w->old);
     return true;
 }
@@ -265,21 +263,20 @@ init(struct warp_build *w)
     w->i32 = LLVMInt32TypeInContext(w->ctx);
     w->i64 = LLVMInt64TypeInContext(w->ctx);
     w->ptr = LLVMPointerTypeInContext(w->ctx, 0);
-    w->mask_type = LLVMVectorType(w->i1, LANES);
 }
 
 struct warp_result
-warp_vectorise(LLVMModuleRef m, const char *kernel, void *target_machine)
+warp_vectorise(LLVMModuleRef m, const char *kernel, const struct warp_request *r)
 {
-    struct warp_build w = {.m = m, .kernel = kernel, .old = LLVMGetNamedFunction(m, KERNEL_SYMBOL)};
-    struct warp_result r = {false, false};
+    struct warp_build w = {.m = m, .kernel = kernel, .old = LLVMGetNamedFunction(m, KERNEL_SYMBOL), .registers = r->registers};
     init(&w);
-    r.vectorised = vectorise(&w, target_machine);
-    r.needs_threads = w.needs_threads;
-    if (!r.vectorised)
+    bool done = vectorise(&w, r->shape, r->target_machine);
+    if (!done)
         LOG(LOG_COMPILE, "kernel %s: thread mode: %s", kernel, w.refused ? w.refused : "no reason");
+    else
+        LOG(LOG_COMPILE, "kernel %s: %d lanes in rows of %d%s", kernel, w.variant.lanes, w.variant.row, w.variant.full ? "" : ", masked");
     intmap_free(&w.values);
     intmap_free(&w.block_at);
     arena_free(&w.arena);
-    return r;
+    return (struct warp_result){done ? (uint32_t)w.variant.lanes : 0, w.variant.rows, w.needs_threads};
 }

@@ -14,27 +14,31 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "backend/cpu/target.h"
 #include "base/map.h"
 
-enum { LANES = 32, MAX_BLOCKS = 3000, MAX_INSTRUCTIONS = 30000, NONE = -1 };
+enum { WARP = 32, MAX_LANES = 128, MAX_BLOCKS = 3000, MAX_INSTRUCTIONS = 30000, NONE = -1 };
 
 typedef uint64_t bitset;
 
-// What is known of a value's lanes: lane i holds base + i * stride (stride 0: uniform), or anything.
-enum shape_kind { SHAPE_UNKNOWN, SHAPE_LINEAR, SHAPE_VARYING };
+// What is known of a value's lanes. They stand in rows of w->row lanes each, one row unless the variant is for narrow blocks.
+// LINEAR: lane x of row y holds base + x * stride + y * rise (both 0: uniform). ROWS: lane x of row y holds anything of the
+// row's own + x * stride. VARYING: anything. In the last two the lanes' values are kept.
+enum shape_kind { SHAPE_UNKNOWN, SHAPE_LINEAR, SHAPE_ROWS, SHAPE_VARYING };
 
 struct shape {
     uint8_t kind;
     // The base went through an extension that is exact only where no lane wraps: good for addresses, and the lanes'
     // values are kept beside it.
     bool guess;
-    uint8_t align; // log2 of a known divisor of the base, at most 5
-    int64_t stride;
+    uint8_t align; // log2 of a known divisor of the base, at most MAX_ALIGN
+    int64_t stride, rise;
 };
 
 struct value {
     struct shape shape;
     int block;    // that defines it
+    int end;      // last block that uses it (width.c)
     bool crosses; // is used in another block
     LLVMValueRef scalar, vector;           // while its block is emitted
     LLVMValueRef scalar_slot, vector_slot; // across blocks
@@ -71,6 +75,13 @@ struct wloop {
     int *exits, nexits;
 };
 
+// What the function is made for.
+struct variant {
+    int lanes, row; // threads that run as one, lanes in a row
+    bool rows;      // they may span rows of the block in any way
+    bool full;      // all of them are there
+};
+
 struct warp_build {
     LLVMModuleRef m;
     LLVMContextRef ctx;
@@ -81,19 +92,23 @@ struct warp_build {
     struct wblock *block; // in order
     struct wloop *loop;
     int nblocks, nloops;
+    int lanes, log_lanes, row; // of the variant
     struct intmap values;   // LLVMValueRef -> struct value
     struct intmap block_at; // LLVMBasicBlockRef -> index + 1
     const char *refused;    // why the kernel stays in thread mode
-    bool rows;              // this variant: a warp may span rows of a block
-    bool full;              // this variant: all lanes are there
+    struct variant variant;
     bool broken;            // a value was used where it does not exist: an error in here
+    bool rows; // while lanes are analysed: tids are any
     bool reads_rows, has_barrier, needs_threads;
+    bool plain_barriers; // all of the whole block, without votes
+    bool any_width;      // nothing acts across the lanes of a warp
+    struct registers registers;
     // emit.c
     LLVMBuilderRef b, entry;
     LLVMValueRef fn, thread, params;
     LLVMMetadataRef scope;
     int at; // block being emitted
-    LLVMTypeRef i1, i8, i32, i64, ptr, mask_type;
+    LLVMTypeRef i1, i8, i32, i64, ptr, mask_type, bits_type; // a mask: <lanes x i1>, i<lanes>
 };
 
 // ---- cfg.c
@@ -135,11 +150,17 @@ struct shape shape_of(struct warp_build *w, LLVMValueRef v);
 static inline bool
 is_uniform(struct shape s)
 {
-    return s.kind == SHAPE_LINEAR && s.stride == 0;
+    return s.kind == SHAPE_LINEAR && s.stride == 0 && s.rise == 0;
+}
+// lane * stride throughout?
+static inline bool
+is_straight(const struct warp_build *w, struct shape s)
+{
+    return s.kind == SHAPE_LINEAR && (w->row == w->lanes || s.rise == s.stride * w->row);
 }
 
 // Fields of struct thread behind a pointer that is %pw plus a constant.
-enum pw_field { PW_NONE, PW_TID_X, PW_TID_Y, PW_TID_Z, PW_INDEX, PW_LANE, PW_SHARED_BY_WARP };
+enum pw_field { PW_NONE, PW_TID_X, PW_TID_Y, PW_TID_Z, PW_INDEX, PW_LANE, PW_WARP, PW_SHARED_BY_WARP };
 enum pw_field pw_field(struct warp_build *w, LLVMValueRef pointer);
 bool is_shared_pointer(struct warp_build *w, LLVMValueRef pointer); // into the block's shared window
 
@@ -158,6 +179,11 @@ enum warp_call classify_call(LLVMValueRef call);
 bool is_elementwise(LLVMValueRef call); // an intrinsic that exists for vectors
 bool constant_operand(LLVMValueRef call, unsigned i, uint64_t *out);
 
+bool is_plain(LLVMValueRef access); // neither volatile nor atomic
+
+// ---- width.c
+struct variant choose_variant(struct warp_build *w, uint32_t shape);
+
 // ---- plan.c
 void plan(struct warp_build *w);
 
@@ -168,9 +194,12 @@ LLVMValueRef vector_of(struct warp_build *w, LLVMValueRef v);
 LLVMValueRef lane_value(struct warp_build *w, LLVMValueRef v, LLVMValueRef lane, LLVMValueRef spilled);
 LLVMValueRef block_mask(struct warp_build *w);
 bool mask_is_full(LLVMValueRef mask);
-LLVMValueRef mask_bits(struct warp_build *w, LLVMValueRef mask); // as i32
+LLVMValueRef mask_bits(struct warp_build *w, LLVMValueRef mask); // as an integer of `lanes` bits
+LLVMValueRef count_lanes(struct warp_build *w, LLVMValueRef bits); // i32
+LLVMValueRef first_lane(struct warp_build *w, LLVMValueRef bits);  // i32
 LLVMValueRef splat(struct warp_build *w, LLVMValueRef scalar);
 LLVMValueRef const_vector(struct warp_build *w, LLVMTypeRef element, int64_t first, int64_t step);
+LLVMValueRef lane_steps(struct warp_build *w, LLVMTypeRef element, struct shape s); // what lanes add to the base
 LLVMTypeRef vector_type(struct warp_build *w, LLVMTypeRef t);
 LLVMValueRef entry_alloca(struct warp_build *w, LLVMTypeRef t);
 LLVMValueRef call_intrinsic(struct warp_build *w, const char *name, LLVMTypeRef *over, unsigned nover, LLVMValueRef *arg,
@@ -186,6 +215,9 @@ void emit_instruction(struct warp_build *w, LLVMValueRef i);
 void emit_load(struct warp_build *w, LLVMValueRef i);
 void emit_store(struct warp_build *w, LLVMValueRef i);
 bool emit_atomic(struct warp_build *w, LLVMValueRef call);
+// ---- emit_rows.c: false if the address has no rows that serve; `size`: bytes of an element
+bool emit_row_load(struct warp_build *w, LLVMValueRef i, int64_t size);
+bool emit_row_store(struct warp_build *w, LLVMValueRef i, int64_t size);
 // ---- emit_lanes.c: lane after lane
 void emit_by_lane(struct warp_build *w, LLVMValueRef i);
 LLVMValueRef spill(struct warp_build *w, LLVMValueRef vector);
@@ -201,10 +233,21 @@ void emit_cross(struct warp_build *w, LLVMValueRef call, enum warp_call kind);
 LLVMValueRef ended_lanes(struct warp_build *w);
 
 // ---- warp.c (module)
-struct warp_result {
-    bool vectorised, needs_threads;
+struct warp_request {
+    uint32_t shape; // warp_shape() of the blocks
+    void *target_machine;
+    struct registers registers;
 };
+
+struct warp_result {
+    uint32_t lanes; // 0: the kernel stays in thread mode
+    bool rows;      // needs grid.tids
+    bool threads;   // needs the struct thread of every lane
+};
+
+// Blocks of one shape can run the same function.
+uint32_t warp_shape(const uint32_t block[3]);
 // Replaces the kernel by its warp form, or leaves it (inlined) with the reason logged.
-struct warp_result warp_vectorise(LLVMModuleRef m, const char *kernel, void *target_machine);
+struct warp_result warp_vectorise(LLVMModuleRef m, const char *kernel, const struct warp_request *r);
 
 #endif
