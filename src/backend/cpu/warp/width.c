@@ -3,6 +3,7 @@
 // nothing acts across the lanes of a warp, more lanes share uniform work and give the processor independent chains; fewer
 // spare it spills.
 #include "backend/cpu/warp/warp.h"
+#include "base/log.h"
 
 #include <string.h>
 
@@ -42,17 +43,26 @@ row_for(uint32_t shape, unsigned log, int *row)
 }
 
 // ---- registers
+// The code generator reads these where they are used.
+static bool
+is_folded_load(struct warp_build *w, LLVMValueRef v)
+{
+    LLVMUseRef u = LLVMIsALoadInst(v) ? LLVMGetFirstUse(v) : NULL;
+    return u && !LLVMGetNextUse(u) && is_plain(v) && shape_of(w, LLVMGetOperand(v, 0)).kind != SHAPE_VARYING &&
+           value_of(w, v)->block == value_of(w, LLVMGetUser(u))->block;
+}
+
 static unsigned
 units(struct warp_build *w, LLVMValueRef v)
 {
     struct shape s = shape_of(w, v);
     LLVMTypeRef t = LLVMTypeOf(v);
     LLVMTypeKind k = LLVMGetTypeKind(t);
-    if ((s.kind == SHAPE_LINEAR && !s.guess) || k == LLVMVoidTypeKind || k == LLVMStructTypeKind)
+    if (s.kind == SHAPE_LINEAR || k == LLVMVoidTypeKind || k == LLVMStructTypeKind)
         return 0;
     if (k == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(t) == 1)
         return 0;
-    return LLVMABISizeOfType(w->data, t) > 4 ? 2 : 1;
+    return is_folded_load(w, v) ? 0 : LLVMABISizeOfType(w->data, t) > 4 ? 2 : 1;
 }
 
 static int
@@ -134,6 +144,7 @@ wish(struct warp_build *w)
     if (!w->any_width || w->nblocks > MANY_BLOCKS)
         return 5;
     unsigned p = pressure(w), room = r.lanes * (r.count - r.count / 4), log = 4;
+    LOG(LOG_COMPILE, "kernel %s: %u vector registers a lane group", w->kernel, p);
     while (log < MAX_LOG && (2u << log) * (p ? p : 1) <= room)
         log++;
     return w->has_barrier && log < 5 ? 5 : log;
@@ -143,6 +154,10 @@ struct variant
 choose_variant(struct warp_build *w, uint32_t shape)
 {
     struct variant v = {.full = true};
+    if (!row_for(shape, 5, &v.row))
+        return (struct variant){.lanes = WARP, .row = WARP, .rows = w->reads_rows && !(shape & CLASS_FLAT)};
+    w->rows = false;
+    diverge(w);
     unsigned least = w->any_width && !w->has_barrier ? 4 : 5;
     for (unsigned log = wish(w); log >= least; log--)
         if (row_for(shape, log, &v.row)) {
