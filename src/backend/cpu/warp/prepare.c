@@ -53,9 +53,9 @@ set_attribute(LLVMValueRef f, const char *name, bool on)
 
 // These stay calls until the warp's form exists.
 static bool
-stays_a_call(const char *name)
+stays_a_call(const struct warp_build *w, const char *name)
 {
-    return starts(name, "pw_atom_") || starts(name, "pw_spin") || starts(name, "pw_nanosleep") || starts(name, "pw_prefetch");
+    return is_rounded(w, name) || starts(name, "pw_atom_") || starts(name, "pw_spin") || starts(name, "pw_nanosleep") || starts(name, "pw_prefetch");
 }
 
 static bool
@@ -89,7 +89,7 @@ set_inlining(struct warp_build *w)
     for (LLVMValueRef f = LLVMGetFirstFunction(w->m); f; f = LLVMGetNextFunction(f)) {
         if (LLVMIsDeclaration(f) || f == w->old)
             continue;
-        if (stays_a_call(warp_name(f))) {
+        if (stays_a_call(w, warp_name(f))) {
             set_attribute(f, "alwaysinline", false);
             set_attribute(f, "noinline", true);
         } else if (!has_attribute(f, "noinline") || !starts(warp_name(f), "pw_")) {
@@ -104,7 +104,7 @@ static void
 restore_inlining(struct warp_build *w)
 {
     for (LLVMValueRef f = LLVMGetFirstFunction(w->m); f; f = LLVMGetNextFunction(f))
-        if (!LLVMIsDeclaration(f) && stays_a_call(warp_name(f))) {
+        if (!LLVMIsDeclaration(f) && stays_a_call(w, warp_name(f))) {
             set_attribute(f, "noinline", false);
             set_attribute(f, "alwaysinline", true);
         }

@@ -218,6 +218,9 @@ bool emit_atomic(struct warp_build *w, LLVMValueRef call);
 // ---- emit_rows.c: false if the address has no rows that serve; `size`: bytes of an element
 bool emit_row_load(struct warp_build *w, LLVMValueRef i, int64_t size);
 bool emit_row_store(struct warp_build *w, LLVMValueRef i, int64_t size);
+// ---- emit_x86.c: false if there is no instruction for it
+bool is_rounded(const struct warp_build *w, const char *name);
+bool emit_rounded(struct warp_build *w, LLVMValueRef call);
 // ---- emit_lanes.c: lane after lane
 void emit_by_lane(struct warp_build *w, LLVMValueRef i);
 LLVMValueRef spill(struct warp_build *w, LLVMValueRef vector);

@@ -136,6 +136,7 @@ pressure(struct warp_build *w)
     return most;
 }
 
+// Four vector registers for each value pay even where they are spilled; more only while they fit.
 static unsigned
 wish(struct warp_build *w)
 {
@@ -143,11 +144,11 @@ wish(struct warp_build *w)
     const struct registers r = w->registers;
     if (!w->any_width || w->nblocks > MANY_BLOCKS)
         return 5;
-    unsigned p = pressure(w), room = r.lanes * (r.count - r.count / 4), log = 4;
+    unsigned p = pressure(w), room = r.lanes * (r.count - r.count / 4), log = r.lanes >= 16 ? 6 : 5;
     LOG(LOG_COMPILE, "kernel %s: %u vector registers a lane group", w->kernel, p);
     while (log < MAX_LOG && (2u << log) * (p ? p : 1) <= room)
         log++;
-    return w->has_barrier && log < 5 ? 5 : log;
+    return log;
 }
 
 struct variant
@@ -158,8 +159,7 @@ choose_variant(struct warp_build *w, uint32_t shape)
         return (struct variant){.lanes = WARP, .row = WARP, .rows = w->reads_rows && !(shape & CLASS_FLAT)};
     w->rows = false;
     diverge(w);
-    unsigned least = w->any_width && !w->has_barrier ? 4 : 5;
-    for (unsigned log = wish(w); log >= least; log--)
+    for (unsigned log = wish(w); log >= 5; log--)
         if (row_for(shape, log, &v.row)) {
             v.lanes = 1 << log;
             return v;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// What x86 has instructions for and LLVM no portable form: arithmetic with a rounding direction of its own (AVX-512).
+#include "backend/cpu/warp/warp.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *ps, *pd;
+    unsigned operands;
+} operations[] = {
+    {"add", "llvm.x86.avx512.add.ps.512", "llvm.x86.avx512.add.pd.512", 2},
+    {"mul", "llvm.x86.avx512.mul.ps.512", "llvm.x86.avx512.mul.pd.512", 2},
+    {"div", "llvm.x86.avx512.div.ps.512", "llvm.x86.avx512.div.pd.512", 2},
+    {"rcp", "llvm.x86.avx512.div.ps.512", "llvm.x86.avx512.div.pd.512", 1}, // of 1
+    {"fma", "llvm.x86.avx512.vfmadd.ps.512", "llvm.x86.avx512.vfmadd.pd.512", 3},
+    {"sqrt", "llvm.x86.avx512.sqrt.ps.512", "llvm.x86.avx512.sqrt.pd.512", 1},
+};
+
+// The instruction's immediate: direction, no exceptions.
+static const struct {
+    const char *name;
+    unsigned immediate;
+} directions[] = {{"rm", 9}, {"rp", 10}, {"rz", 11}};
+
+struct rounded {
+    unsigned op, direction;
+    bool wide; // f64
+};
+
+static bool
+parse(const char *name, struct rounded *r)
+{
+    char op[8], direction[8], type[8];
+    if (sscanf(name, "pw_m_%7[a-z]_%7[a-z]_%7[a-z0-9]", op, direction, type) != 3)
+        return false;
+    unsigned nop = sizeof operations / sizeof *operations, ndir = sizeof directions / sizeof *directions;
+    for (r->op = 0; r->op < nop && strcmp(op, operations[r->op].name); r->op++)
+        ;
+    for (r->direction = 0; r->direction < ndir && strcmp(direction, directions[r->direction].name); r->direction++)
+        ;
+    r->wide = !strcmp(type, "f64");
+    return r->op < nop && r->direction < ndir && (r->wide || !strcmp(type, "f32"));
+}
+
+bool
+is_rounded(const struct warp_build *w, const char *name)
+{
+    struct rounded r;
+    return w->registers.lanes >= 16 && parse(name, &r);
+}
+
+static LLVMValueRef
+part(struct warp_build *w, LLVMValueRef v, unsigned first, unsigned n)
+{
+    LLVMValueRef e[16];
+    for (unsigned i = 0; i < n; i++)
+        e[i] = LLVMConstInt(w->i32, first + i, 0);
+    return LLVMBuildShuffleVector(w->b, v, LLVMGetPoison(LLVMTypeOf(v)), LLVMConstVector(e, n), "");
+}
+
+static LLVMValueRef
+join(struct warp_build *w, LLVMValueRef *p, unsigned n, unsigned size)
+{
+    LLVMValueRef e[MAX_LANES];
+    for (; n > 1; n /= 2, size *= 2)
+        for (unsigned k = 0; k < n / 2; k++) {
+            for (unsigned i = 0; i < 2 * size; i++)
+                e[i] = LLVMConstInt(w->i32, i, 0);
+            p[k] = LLVMBuildShuffleVector(w->b, p[2 * k], p[2 * k + 1], LLVMConstVector(e, 2 * size), "");
+        }
+    return p[0];
+}
+
+static LLVMValueRef
+instruction(struct warp_build *w, const struct rounded *r, LLVMValueRef *arg)
+{
+    const char *name = r->wide ? operations[r->op].pd : operations[r->op].ps;
+    unsigned n = operations[r->op].operands;
+    if (!strcmp(operations[r->op].name, "rcp")) {
+        LLVMTypeRef t = LLVMTypeOf(arg[0]), e = LLVMGetElementType(t);
+        LLVMValueRef one[16];
+        for (unsigned i = 0; i < LLVMGetVectorSize(t); i++)
+            one[i] = LLVMConstReal(e, 1.0);
+        arg[n++] = arg[0];
+        arg[0] = LLVMConstVector(one, LLVMGetVectorSize(t));
+    }
+    arg[n] = LLVMConstInt(w->i32, directions[r->direction].immediate, 0);
+    return call_intrinsic(w, name, NULL, 0, arg, n + 1);
+}
+
+bool
+emit_rounded(struct warp_build *w, LLVMValueRef call)
+{
+    struct rounded r;
+    if (!is_rounded(w, warp_name(called_function(call))) || !parse(warp_name(called_function(call)), &r))
+        return false;
+    unsigned size = r.wide ? 8 : 16, n = (unsigned)w->lanes / size;
+    LLVMValueRef v[3], out[MAX_LANES / 8];
+    for (unsigned k = 0; k < operations[r.op].operands; k++)
+        v[k] = vector_of(w, LLVMGetOperand(call, k));
+    for (unsigned p = 0; p < n; p++) {
+        LLVMValueRef arg[4];
+        for (unsigned k = 0; k < operations[r.op].operands; k++)
+            arg[k] = part(w, v[k], p * size, size);
+        out[p] = instruction(w, &r, arg);
+    }
+    define_vector(w, call, join(w, out, n, size));
+    return true;
+}
