@@ -220,22 +220,56 @@ pw_field(struct warp_build *w, LLVMValueRef p)
     return PW_SHARED_BY_WARP;
 }
 
+// Is p the address `offset` bytes behind a pointer that was loaded from elsewhere? That load's own address then is *from.
+static bool
+behind_load(struct warp_build *w, LLVMValueRef p, int64_t *offset, LLVMValueRef *from)
+{
+    *offset = 0;
+    if (LLVMIsAGetElementPtrInst(p)) {
+        if (LLVMGetNumOperands(p) != 2 || !LLVMIsAConstantInt(LLVMGetOperand(p, 1)))
+            return false;
+        *offset = (int64_t)LLVMABISizeOfType(w->data, LLVMGetGEPSourceElementType(p)) *
+                  LLVMConstIntGetSExtValue(LLVMGetOperand(p, 1));
+        p = LLVMGetOperand(p, 0);
+    }
+    if (!LLVMIsALoadInst(p))
+        return false;
+    *from = LLVMGetOperand(p, 0);
+    return true;
+}
+
+// Is p the address of thread->block plus `at`?
+static bool
+in_block(struct warp_build *w, LLVMValueRef p, int64_t at)
+{
+    int64_t offset, field;
+    LLVMValueRef from;
+    return behind_load(w, p, &offset, &from) && offset == at && pw_offset(w, from, &field) &&
+           field == offsetof(struct thread, block);
+}
+
 // Does the pointer come from block->shared? Only what is written so: base and offsets.
 bool
 is_shared_pointer(struct warp_build *w, LLVMValueRef p)
 {
     while (LLVMIsAGetElementPtrInst(p))
         p = LLVMGetOperand(p, 0);
-    if (!LLVMIsALoadInst(p))
-        return false;
-    p = LLVMGetOperand(p, 0); // &block->shared
-    if (!LLVMIsAGetElementPtrInst(p) || LLVMGetNumOperands(p) != 2 || !LLVMIsAConstantInt(LLVMGetOperand(p, 1)))
-        return false;
-    uint64_t at = LLVMABISizeOfType(w->data, LLVMGetGEPSourceElementType(p)) * LLVMConstIntGetZExtValue(LLVMGetOperand(p, 1));
-    p = LLVMGetOperand(p, 0);
-    int64_t from;
-    return at == offsetof(struct block, shared) && LLVMIsALoadInst(p) && pw_offset(w, LLVMGetOperand(p, 0), &from) &&
-           from == offsetof(struct thread, block);
+    return LLVMIsALoadInst(p) && in_block(w, LLVMGetOperand(p, 0), offsetof(struct block, shared));
+}
+
+// The powers of two that divide the block's dimensions are known.
+static struct shape
+shared_load_shape(struct warp_build *w, LLVMValueRef p)
+{
+    int64_t offset;
+    LLVMValueRef from;
+    if (behind_load(w, p, &offset, &from) && in_block(w, from, offsetof(struct block, grid))) {
+        if (offset == offsetof(struct grid, block[0]))
+            return fixed(w, w->log_block[0]);
+        if (offset == offsetof(struct grid, block[1]))
+            return fixed(w, w->log_block[1]);
+    }
+    return uniform;
 }
 
 bool
@@ -251,7 +285,7 @@ load_shape(struct warp_build *w, LLVMValueRef i)
     switch (pw_field(w, p)) {
     case PW_NONE:
         if (is_uniform(shape_of(w, p)))
-            return uniform;
+            return shared_load_shape(w, p);
         return shape_of(w, p).kind != SHAPE_VARYING && !shape_of(w, p).stride && is_plain(i) ? by_row(w, 0) : varying;
     case PW_TID_X:
         return w->rows ? varying : linear(w, 1, 0, false, (unsigned)w->log_lanes);

@@ -93,6 +93,7 @@ struct warp_build {
     struct wloop *loop;
     int nblocks, nloops;
     int lanes, log_lanes, row; // of the variant
+    unsigned log_block[2];     // 2 to these divides the block's width and height
     struct intmap values;   // LLVMValueRef -> struct value
     struct intmap block_at; // LLVMBasicBlockRef -> index + 1
     const char *refused;    // why the kernel stays in thread mode

@@ -24,7 +24,7 @@ warp_shape(const uint32_t block[3])
     uint32_t x = block[0], rows = block[1] * block[2];
     bool power = (x & (x - 1)) == 0;
     if (rows == 1)
-        return CLASS_FLAT | log_divisor(x);
+        return CLASS_FLAT | log_divisor(x) | log_divisor(x) << 4;
     return log_divisor(x * rows) | log_divisor(x) << 4 | log_divisor(block[1]) << 8 | (power ? 0 : (uint32_t)CLASS_TABLE);
 }
 
@@ -155,6 +155,8 @@ struct variant
 choose_variant(struct warp_build *w, uint32_t shape)
 {
     struct variant v = {.full = true};
+    w->log_block[0] = shape >> 4 & 15;
+    w->log_block[1] = shape >> 8 & 15;
     if (!row_for(shape, 5, &v.row))
         return (struct variant){.lanes = WARP, .row = WARP, .rows = w->reads_rows && !(shape & CLASS_FLAT)};
     w->rows = false;
