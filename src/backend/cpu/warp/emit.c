@@ -517,14 +517,20 @@ reset(struct warp_build *w)
     }
 }
 
-LLVMValueRef
-warp_emit(struct warp_build *w, const char *name)
+void
+begin_function(struct warp_build *w, const char *name)
 {
     LLVMTypeRef arg[] = {w->ptr, w->ptr, w->i32};
     w->fn = LLVMAddFunction(w->m, name, LLVMFunctionType(LLVMVoidTypeInContext(w->ctx), arg, 3, 0));
     copy_attributes(w);
     w->thread = LLVMGetParam(w->fn, 0);
     w->params = LLVMGetParam(w->fn, 1);
+}
+
+LLVMValueRef
+warp_emit(struct warp_build *w, const char *name)
+{
+    begin_function(w, name);
     LLVMBasicBlockRef allocas = new_block(w), first = new_block(w);
     w->b = LLVMCreateBuilderInContext(w->ctx);
     w->entry = LLVMCreateBuilderInContext(w->ctx);

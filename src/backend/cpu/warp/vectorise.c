@@ -237,12 +237,17 @@ vectorise(struct warp_build *w, uint32_t shape, void *target_machine)
     diverge(w);
     if (!has_known_forms(w) || !can_progress(w))
         return false;
+    LLVMSetValueName2(w->old, "pw.thread", 9);
+    if (prefers_walk(w)) {
+        w->variant.lanes = RT_MAX_THREADS;
+        emit_walk(w);
+        return true;
+    }
     w->variant = choose_variant(w, shape);
     set_width(w, w->variant.lanes, w->variant.row);
     w->rows = w->variant.rows;
     diverge(w);
     plan(w);
-    LLVMSetValueName2(w->old, "pw.thread", 9);
     warp_emit(w, KERNEL_SYMBOL);
     if (w->broken) {
         LLVMDeleteFunction(w->fn);
@@ -273,6 +278,8 @@ warp_vectorise(LLVMModuleRef m, const char *kernel, const struct warp_request *r
     bool done = vectorise(&w, r->shape, r->target_machine);
     if (!done)
         LOG(LOG_COMPILE, "kernel %s: thread mode: %s", kernel, w.refused ? w.refused : "no reason");
+    else if (w.variant.lanes == RT_MAX_THREADS)
+        LOG(LOG_COMPILE, "kernel %s: thread after thread", kernel);
     else
         LOG(LOG_COMPILE, "kernel %s: %d lanes in rows of %d%s", kernel, w.variant.lanes, w.variant.row, w.variant.full ? "" : ", masked");
     intmap_free(&w.values);

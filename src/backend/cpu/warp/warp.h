@@ -185,10 +185,15 @@ bool is_plain(LLVMValueRef access); // neither volatile nor atomic
 // ---- width.c
 struct variant choose_variant(struct warp_build *w, uint32_t shape);
 
+// ---- walk.c
+bool prefers_walk(struct warp_build *w);
+void emit_walk(struct warp_build *w);
+
 // ---- plan.c
 void plan(struct warp_build *w);
 
 // ---- emit.c
+void begin_function(struct warp_build *w, const char *name); // w->fn: warp_fn (cpu.h)
 LLVMValueRef warp_emit(struct warp_build *w, const char *name);
 LLVMValueRef scalar_of(struct warp_build *w, LLVMValueRef v); // lane 0's value
 LLVMValueRef vector_of(struct warp_build *w, LLVMValueRef v);
