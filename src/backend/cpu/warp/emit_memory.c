@@ -83,34 +83,170 @@ last_address(struct warp_build *w, LLVMValueRef p, int64_t stride)
     return LLVMBuildGEP2(w->b, w->i8, p, &off, 1, "");
 }
 
-// A 64-bit address that is a uniform base plus sign-extended 32 bits, times a scale: gathers take those directly.
-static LLVMValueRef
-gather_addresses(struct warp_build *w, LLVMValueRef p)
+// ---- gathers and scatters
+// A 64-bit address that is a uniform base plus an index times a scale: gathers take those directly.
+struct indexed {
+    LLVMValueRef base;   // NULL: it is no such address
+    LLVMValueRef index;  // the thread's view
+    LLVMValueRef narrow; // of 32 bits, that index extends; or NULL
+    LLVMTypeRef element; // of the scale's size
+};
+
+static bool
+is_op(LLVMValueRef v, LLVMOpcode op)
 {
-    LLVMValueRef a = LLVMIsAIntToPtrInst(p) ? LLVMGetOperand(p, 0) : NULL;
-    if (!a || !LLVMIsAInstruction(a) || LLVMGetInstructionOpcode(a) != LLVMAdd)
-        return vector_of(w, p);
-    LLVMValueRef base = LLVMGetOperand(a, 0), off = LLVMGetOperand(a, 1);
-    if (!is_uniform(shape_of(w, base))) {
-        LLVMValueRef t = base;
-        base = off;
-        off = t;
-    }
-    if (!is_uniform(shape_of(w, base)))
-        return vector_of(w, p);
-    LLVMValueRef b = LLVMBuildIntToPtr(w->b, scalar_of(w, base), w->ptr, "");
+    return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == op;
+}
+
+static struct indexed
+take_apart(struct warp_build *w, LLVMValueRef p)
+{
     static const unsigned bits[] = {8, 16, 32, 64};
-    unsigned scale = 0;
-    if (LLVMIsAInstruction(off) && LLVMGetInstructionOpcode(off) == LLVMShl && LLVMIsAConstantInt(LLVMGetOperand(off, 1)) &&
-        LLVMConstIntGetZExtValue(LLVMGetOperand(off, 1)) <= 3) {
-        scale = (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(off, 1));
+    struct indexed x = {NULL, NULL, NULL, w->i8};
+    LLVMValueRef a = LLVMIsAIntToPtrInst(p) ? LLVMGetOperand(p, 0) : NULL;
+    if (!a || !is_op(a, LLVMAdd))
+        return x;
+    bool swap = !is_uniform(shape_of(w, LLVMGetOperand(a, 0)));
+    LLVMValueRef base = LLVMGetOperand(a, swap), off = LLVMGetOperand(a, !swap);
+    if (!is_uniform(shape_of(w, base)))
+        return x;
+    uint64_t scale = 0;
+    if (is_op(off, LLVMShl) && LLVMIsAConstantInt(LLVMGetOperand(off, 1)) &&
+        (scale = LLVMConstIntGetZExtValue(LLVMGetOperand(off, 1))) <= 3)
         off = LLVMGetOperand(off, 0);
+    else
+        scale = 0;
+    x.base = base;
+    x.index = off;
+    x.element = LLVMIntTypeInContext(w->ctx, bits[scale]);
+    if ((is_op(off, LLVMSExt) || is_op(off, LLVMZExt)) && LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(off, 0))) == 32)
+        x.narrow = LLVMGetOperand(off, 0);
+    return x;
+}
+
+static LLVMValueRef
+gather_addresses(struct warp_build *w, LLVMValueRef p, const struct indexed *x)
+{
+    if (!x->base)
+        return vector_of(w, p);
+    LLVMValueRef b = LLVMBuildIntToPtr(w->b, scalar_of(w, x->base), w->ptr, "");
+    LLVMValueRef index = vector_of(w, is_op(x->index, LLVMSExt) && x->narrow ? x->narrow : x->index);
+    return LLVMBuildGEP2(w->b, x->element, b, &index, 1, "");
+}
+
+// Does the index come from thread numbers and parameters alone? Then lanes are often neighbours all the same.
+static bool
+is_computed(struct warp_build *w, LLVMValueRef v, int depth)
+{
+    struct value *x = value_of(w, v);
+    if (!x || x->shape.kind == SHAPE_LINEAR)
+        return true;
+    if (!depth || LLVMIsALoadInst(v) || LLVMIsACallInst(v) || LLVMIsAPHINode(v))
+        return false;
+    for (int k = 0; k < LLVMGetNumOperands(v); k++)
+        if (!is_computed(w, LLVMGetOperand(v, (unsigned)k), depth - 1))
+            return false;
+    return true;
+}
+
+// Are the lanes that are here neighbours? The address of lane 0 then is *first. Lane 0 itself need not be here: if it holds
+// anything else the answer is no.
+static LLVMValueRef
+are_neighbours(struct warp_build *w, const struct indexed *x, LLVMValueRef *first)
+{
+    LLVMBuilderRef b = w->b;
+    LLVMValueRef v = LLVMBuildFreeze(b, vector_of(w, x->narrow), "");
+    LLVMValueRef zero = LLVMBuildExtractElement(b, v, LLVMConstInt(w->i64, 0, 0), "");
+    LLVMValueRef want = LLVMBuildAdd(b, splat(w, zero), const_vector(w, w->i32, 0, 1), "");
+    LLVMValueRef off = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntNE, v, want, ""), block_mask(w), "");
+    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, mask_bits(w, off), LLVMConstNull(w->bits_type), "");
+    LLVMValueRef most = LLVMConstInt(w->i32, INT32_MAX - MAX_LANES, 0); // no lane wraps, signed or not
+    LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULE, zero, most, "");
+    LLVMValueRef base = LLVMBuildIntToPtr(b, scalar_of(w, x->base), w->ptr, "");
+    LLVMValueRef n = LLVMBuildZExt(b, zero, w->i64, "");
+    *first = LLVMBuildGEP2(b, x->element, base, &n, 1, "");
+    return LLVMBuildAnd(b, none, inside, "");
+}
+
+struct fork {
+    LLVMBasicBlockRef near, far, after;
+    LLVMValueRef first;
+};
+
+// Continues where the lanes are neighbours; false if nobody can tell.
+static bool
+fork_begin(struct warp_build *w, const struct indexed *x, LLVMTypeRef t, struct fork *f)
+{
+    enum { DEPTH = 8 };
+    if (!x->base || !x->narrow || !is_computed(w, x->narrow, DEPTH) ||
+        LLVMABISizeOfType(w->data, x->element) != (uint64_t)size_of(w, t))
+        return false;
+    LLVMValueRef near = are_neighbours(w, x, &f->first);
+    f->near = LLVMAppendBasicBlockInContext(w->ctx, w->fn, "");
+    f->far = LLVMAppendBasicBlockInContext(w->ctx, w->fn, "");
+    f->after = LLVMAppendBasicBlockInContext(w->ctx, w->fn, "");
+    LLVMBuildCondBr(w->b, near, f->near, f->far);
+    LLVMPositionBuilderAtEnd(w->b, f->near);
+    return true;
+}
+
+static LLVMValueRef
+gather(struct warp_build *w, LLVMValueRef i, const struct indexed *x)
+{
+    LLVMTypeRef v = vector_type(w, LLVMTypeOf(i));
+    LLVMValueRef a = gather_addresses(w, LLVMGetOperand(i, 0), x);
+    LLVMTypeRef over[] = {v, LLVMTypeOf(a)};
+    LLVMValueRef arg[] = {a, align_of(w, i), block_mask(w), LLVMGetPoison(v)};
+    return call_intrinsic(w, "llvm.masked.gather", over, 2, arg, 4);
+}
+
+static void
+emit_gather(struct warp_build *w, LLVMValueRef i)
+{
+    struct indexed x = take_apart(w, LLVMGetOperand(i, 0));
+    struct fork f;
+    LLVMTypeRef t = LLVMTypeOf(i);
+    if (!fork_begin(w, &x, t, &f)) {
+        define_vector(w, i, gather(w, i, &x));
+        return;
     }
-    LLVMValueRef index = vector_of(w, off);
-    if (LLVMIsAInstruction(off) && LLVMGetInstructionOpcode(off) == LLVMSExt &&
-        LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(off, 0))) == 32)
-        index = vector_of(w, LLVMGetOperand(off, 0));
-    return LLVMBuildGEP2(w->b, LLVMIntTypeInContext(w->ctx, bits[scale]), b, &index, 1, "");
+    LLVMValueRef v[2] = {masked_load(w, f.first, vector_type(w, t), align_of(w, i), block_mask(w)), NULL};
+    LLVMBuildBr(w->b, f.after);
+    LLVMPositionBuilderAtEnd(w->b, f.far);
+    v[1] = gather(w, i, &x);
+    LLVMBuildBr(w->b, f.after);
+    LLVMPositionBuilderAtEnd(w->b, f.after);
+    LLVMValueRef phi = LLVMBuildPhi(w->b, vector_type(w, t), "");
+    LLVMBasicBlockRef from[2] = {f.near, f.far};
+    LLVMAddIncoming(phi, v, from, 2);
+    define_vector(w, i, phi);
+}
+
+static void
+scatter(struct warp_build *w, LLVMValueRef i, const struct indexed *x)
+{
+    LLVMValueRef a = gather_addresses(w, LLVMGetOperand(i, 1), x), v = vector_of(w, LLVMGetOperand(i, 0));
+    LLVMTypeRef over[] = {LLVMTypeOf(v), LLVMTypeOf(a)};
+    LLVMValueRef arg[] = {v, a, align_of(w, i), block_mask(w)};
+    call_intrinsic(w, "llvm.masked.scatter", over, 2, arg, 4);
+}
+
+static void
+emit_scatter(struct warp_build *w, LLVMValueRef i)
+{
+    struct indexed x = take_apart(w, LLVMGetOperand(i, 1));
+    LLVMValueRef value = LLVMGetOperand(i, 0);
+    struct fork f;
+    if (!fork_begin(w, &x, LLVMTypeOf(value), &f)) {
+        scatter(w, i, &x);
+        return;
+    }
+    masked_store(w, vector_of(w, value), f.first, align_of(w, i), block_mask(w));
+    LLVMBuildBr(w->b, f.after);
+    LLVMPositionBuilderAtEnd(w->b, f.far);
+    scatter(w, i, &x);
+    LLVMBuildBr(w->b, f.after);
+    LLVMPositionBuilderAtEnd(w->b, f.after);
 }
 
 void
@@ -135,10 +271,7 @@ emit_load(struct warp_build *w, LLVMValueRef i)
     } else if (emit_row_load(w, i, size_of(w, t))) {
         return;
     } else if (gathers(w, t)) {
-        LLVMValueRef a = gather_addresses(w, p);
-        LLVMTypeRef over[] = {v, LLVMTypeOf(a)};
-        LLVMValueRef arg[] = {a, align_of(w, i), m, LLVMGetPoison(v)};
-        define_vector(w, i, call_intrinsic(w, "llvm.masked.gather", over, 2, arg, 4));
+        emit_gather(w, i);
     } else {
         emit_by_lane(w, i);
     }
@@ -187,10 +320,7 @@ emit_store(struct warp_build *w, LLVMValueRef i)
     } else if (emit_row_store(w, i, size_of(w, t))) {
         return;
     } else if (gathers(w, t)) {
-        LLVMValueRef a = gather_addresses(w, p), v = vector_of(w, value);
-        LLVMTypeRef over[] = {LLVMTypeOf(v), LLVMTypeOf(a)};
-        LLVMValueRef arg[] = {v, a, align_of(w, i), m};
-        call_intrinsic(w, "llvm.masked.scatter", over, 2, arg, 4);
+        emit_scatter(w, i);
     } else {
         emit_by_lane(w, i);
     }
