@@ -751,9 +751,10 @@ static void
 find_address_parts(struct warp_build *w, LLVMValueRef access, int block)
 {
     LLVMValueRef p = LLVMIsALoadInst(access) ? LLVMGetOperand(access, 0) : LLVMGetOperand(access, 1);
-    if (!LLVMIsAIntToPtrInst(p) || !LLVMIsABinaryOperator(LLVMGetOperand(p, 0)))
+    bool gep = LLVMIsAGetElementPtrInst(p) && LLVMGetNumOperands(p) == 2;
+    if (!gep && (!LLVMIsAIntToPtrInst(p) || !LLVMIsABinaryOperator(LLVMGetOperand(p, 0))))
         return;
-    LLVMValueRef sum = LLVMGetOperand(p, 0);
+    LLVMValueRef sum = gep ? p : LLVMGetOperand(p, 0);
     for (unsigned k = 0; k < 2; k++) {
         LLVMValueRef part = LLVMGetOperand(sum, k);
         for (int depth = 0; depth < 3 && LLVMIsAInstruction(part); depth++) {

@@ -98,11 +98,27 @@ is_op(LLVMValueRef v, LLVMOpcode op)
     return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == op;
 }
 
+static void
+set_index(struct warp_build *w, struct indexed *x, LLVMValueRef index)
+{
+    (void)w;
+    x->index = index;
+    if ((is_op(index, LLVMSExt) || is_op(index, LLVMZExt)) && LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(index, 0))) == 32)
+        x->narrow = LLVMGetOperand(index, 0);
+}
+
 static struct indexed
 take_apart(struct warp_build *w, LLVMValueRef p)
 {
     static const unsigned bits[] = {8, 16, 32, 64};
     struct indexed x = {NULL, NULL, NULL, w->i8};
+    if (is_op(p, LLVMGetElementPtr) && LLVMGetNumOperands(p) == 2 && is_uniform(shape_of(w, LLVMGetOperand(p, 0))) &&
+        LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(p, 1))) == 64) {
+        x.base = LLVMGetOperand(p, 0);
+        x.element = LLVMGetGEPSourceElementType(p);
+        set_index(w, &x, LLVMGetOperand(p, 1));
+        return x;
+    }
     LLVMValueRef a = LLVMIsAIntToPtrInst(p) ? LLVMGetOperand(p, 0) : NULL;
     if (!a || !is_op(a, LLVMAdd))
         return x;
@@ -117,11 +133,16 @@ take_apart(struct warp_build *w, LLVMValueRef p)
     else
         scale = 0;
     x.base = base;
-    x.index = off;
     x.element = LLVMIntTypeInContext(w->ctx, bits[scale]);
-    if ((is_op(off, LLVMSExt) || is_op(off, LLVMZExt)) && LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(off, 0))) == 32)
-        x.narrow = LLVMGetOperand(off, 0);
+    set_index(w, &x, off);
     return x;
+}
+
+static LLVMValueRef
+base_pointer(struct warp_build *w, const struct indexed *x)
+{
+    LLVMValueRef b = scalar_of(w, x->base);
+    return LLVMGetTypeKind(LLVMTypeOf(b)) == LLVMPointerTypeKind ? b : LLVMBuildIntToPtr(w->b, b, w->ptr, "");
 }
 
 static LLVMValueRef
@@ -129,43 +150,60 @@ gather_addresses(struct warp_build *w, LLVMValueRef p, const struct indexed *x)
 {
     if (!x->base)
         return vector_of(w, p);
-    LLVMValueRef b = LLVMBuildIntToPtr(w->b, scalar_of(w, x->base), w->ptr, "");
+    LLVMValueRef b = base_pointer(w, x);
     LLVMValueRef index = vector_of(w, is_op(x->index, LLVMSExt) && x->narrow ? x->narrow : x->index);
     return LLVMBuildGEP2(w->b, x->element, b, &index, 1, "");
 }
 
 // Does the index come from thread numbers and parameters alone? Then lanes are often neighbours all the same.
 static bool
-is_computed(struct warp_build *w, LLVMValueRef v, int depth)
+is_computed(struct warp_build *w, LLVMValueRef v, int depth, struct intmap *seen)
 {
     struct value *x = value_of(w, v);
-    if (!x || x->shape.kind == SHAPE_LINEAR)
+    if (!x || x->shape.kind == SHAPE_LINEAR || intmap_get(seen, (uint64_t)(uintptr_t)v))
         return true;
-    if (!depth || LLVMIsALoadInst(v) || LLVMIsACallInst(v) || LLVMIsAPHINode(v))
+    intmap_put(seen, (uint64_t)(uintptr_t)v, v);
+    if (!depth || LLVMIsALoadInst(v) || LLVMIsACallInst(v))
         return false;
     for (int k = 0; k < LLVMGetNumOperands(v); k++)
-        if (!is_computed(w, LLVMGetOperand(v, (unsigned)k), depth - 1))
+        if (!is_computed(w, LLVMGetOperand(v, (unsigned)k), depth - 1, seen))
             return false;
     return true;
+}
+
+static bool
+may_be_neighbours(struct warp_build *w, const struct indexed *x, LLVMTypeRef t)
+{
+    enum { DEPTH = 12 };
+    uint64_t scale = x->base ? LLVMABISizeOfType(w->data, x->element) : 0;
+    if (!scale || (uint64_t)size_of(w, t) % scale)
+        return false;
+    struct intmap seen = {0};
+    bool yes = is_computed(w, x->index, DEPTH, &seen);
+    intmap_free(&seen);
+    return yes;
 }
 
 // Are the lanes that are here neighbours? The address of lane 0 then is *first. Lane 0 itself need not be here: if it holds
 // anything else the answer is no.
 static LLVMValueRef
-are_neighbours(struct warp_build *w, const struct indexed *x, LLVMValueRef *first)
+are_neighbours(struct warp_build *w, const struct indexed *x, LLVMTypeRef t, LLVMValueRef *first)
 {
     LLVMBuilderRef b = w->b;
-    LLVMValueRef v = LLVMBuildFreeze(b, vector_of(w, x->narrow), "");
+    LLVMValueRef v = LLVMBuildFreeze(b, vector_of(w, x->narrow ? x->narrow : x->index), "");
+    LLVMTypeRef it = LLVMGetElementType(LLVMTypeOf(v));
+    int64_t step = size_of(w, t) / (int64_t)LLVMABISizeOfType(w->data, x->element);
     LLVMValueRef zero = LLVMBuildExtractElement(b, v, LLVMConstInt(w->i64, 0, 0), "");
-    LLVMValueRef want = LLVMBuildAdd(b, splat(w, zero), const_vector(w, w->i32, 0, 1), "");
+    LLVMValueRef want = LLVMBuildAdd(b, splat(w, zero), const_vector(w, it, 0, step), "");
     LLVMValueRef off = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntNE, v, want, ""), block_mask(w), "");
-    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, mask_bits(w, off), LLVMConstNull(w->bits_type), "");
-    LLVMValueRef most = LLVMConstInt(w->i32, INT32_MAX - MAX_LANES, 0); // no lane wraps, signed or not
-    LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULE, zero, most, "");
-    LLVMValueRef base = LLVMBuildIntToPtr(b, scalar_of(w, x->base), w->ptr, "");
-    LLVMValueRef n = LLVMBuildZExt(b, zero, w->i64, "");
-    *first = LLVMBuildGEP2(b, x->element, base, &n, 1, "");
-    return LLVMBuildAnd(b, none, inside, "");
+    LLVMValueRef near = LLVMBuildICmp(b, LLVMIntEQ, mask_bits(w, off), LLVMConstNull(w->bits_type), "");
+    if (x->narrow) { // and no lane wraps, signed or not
+        LLVMValueRef most = LLVMConstInt(w->i32, (uint64_t)(INT32_MAX - MAX_LANES * step), 0);
+        near = LLVMBuildAnd(b, near, LLVMBuildICmp(b, LLVMIntULE, zero, most, ""), "");
+        zero = LLVMBuildZExt(b, zero, w->i64, "");
+    }
+    *first = LLVMBuildGEP2(b, x->element, base_pointer(w, x), &zero, 1, "");
+    return near;
 }
 
 struct fork {
@@ -177,11 +215,9 @@ struct fork {
 static bool
 fork_begin(struct warp_build *w, const struct indexed *x, LLVMTypeRef t, struct fork *f)
 {
-    enum { DEPTH = 8 };
-    if (!x->base || !x->narrow || !is_computed(w, x->narrow, DEPTH) ||
-        LLVMABISizeOfType(w->data, x->element) != (uint64_t)size_of(w, t))
+    if (!may_be_neighbours(w, x, t))
         return false;
-    LLVMValueRef near = are_neighbours(w, x, &f->first);
+    LLVMValueRef near = are_neighbours(w, x, t, &f->first);
     f->near = LLVMAppendBasicBlockInContext(w->ctx, w->fn, "");
     f->far = LLVMAppendBasicBlockInContext(w->ctx, w->fn, "");
     f->after = LLVMAppendBasicBlockInContext(w->ctx, w->fn, "");
