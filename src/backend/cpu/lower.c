@@ -139,6 +139,8 @@ mark_invariant(LLVMContextRef ctx, LLVMValueRef f)
         LLVMSetMetadata(i, kind, empty);
 }
 
+// The library with its bodies unread, and each function in it taken only where it is used: linking
+// reads and copies what the kernel reaches.
 static LLVMModuleRef
 read_library(LLVMModuleRef m)
 {
@@ -146,18 +148,16 @@ read_library(LLVMModuleRef m)
     LLVMMemoryBufferRef bytes = LLVMCreateMemoryBufferWithMemoryRange(
         (const char *)devlib_cpu_bc, devlib_cpu_bc_size, "devlib", 0);
     LLVMModuleRef lib = NULL;
-    if (LLVMParseBitcodeInContext2(ctx, bytes, &lib))
-        lib = NULL;
-    LLVMDisposeMemoryBuffer(bytes);
-    if (!lib) {
+    if (LLVMGetBitcodeModuleInContext2(ctx, bytes, &lib)) { // else `lib` owns `bytes`
         log_error("the device library cannot be read");
+        LLVMDisposeMemoryBuffer(bytes);
         return NULL;
     }
     LLVMSetTarget(lib, LLVMGetTarget(m));
     LLVMSetDataLayout(lib, LLVMGetDataLayoutStr(m));
     FOR_FUNCTIONS(f, lib)
-    if (!LLVMIsDeclaration(f) && reads_identity(name_of(f)))
-        mark_invariant(ctx, f);
+    if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
+        LLVMSetLinkage(f, LLVMLinkOnceODRLinkage);
     return lib;
 }
 
@@ -173,6 +173,8 @@ link_library(LLVMModuleRef m)
     {
         if (LLVMIsDeclaration(f))
             continue;
+        if (reads_identity(name_of(f)))
+            mark_invariant(ctx, f);
         if (strcmp(name_of(f), KERNEL_SYMBOL))
             LLVMSetLinkage(f, LLVMInternalLinkage);
         add_enum(f, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);

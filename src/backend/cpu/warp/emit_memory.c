@@ -86,10 +86,11 @@ last_address(struct warp_build *w, LLVMValueRef p, int64_t stride)
 // ---- gathers and scatters
 // A 64-bit address that is a uniform base plus an index times a scale: gathers take those directly.
 struct indexed {
-    LLVMValueRef base;   // NULL: it is no such address
+    LLVMValueRef base;   // NULL: it is no such address, index is all of it but the offset
     LLVMValueRef index;  // the thread's view
     LLVMValueRef narrow; // of 32 bits, that index extends; or NULL
     LLVMTypeRef element; // of the scale's size
+    int64_t offset;      // bytes; only without a base
 };
 
 static bool
@@ -111,12 +112,18 @@ static struct indexed
 take_apart(struct warp_build *w, LLVMValueRef p)
 {
     static const unsigned bits[] = {8, 16, 32, 64};
-    struct indexed x = {NULL, NULL, NULL, w->i8};
+    struct indexed x = {NULL, p, NULL, w->i8, 0};
     if (is_op(p, LLVMGetElementPtr) && LLVMGetNumOperands(p) == 2 && is_uniform(shape_of(w, LLVMGetOperand(p, 0))) &&
         LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(p, 1))) == 64) {
         x.base = LLVMGetOperand(p, 0);
         x.element = LLVMGetGEPSourceElementType(p);
         set_index(w, &x, LLVMGetOperand(p, 1));
+        return x;
+    }
+    if (is_op(p, LLVMGetElementPtr) && LLVMGetNumOperands(p) == 2 && LLVMIsAConstantInt(LLVMGetOperand(p, 1))) {
+        x.index = LLVMGetOperand(p, 0);
+        x.offset = LLVMConstIntGetSExtValue(LLVMGetOperand(p, 1)) *
+                   (int64_t)LLVMABISizeOfType(w->data, LLVMGetGEPSourceElementType(p));
         return x;
     }
     LLVMValueRef a = LLVMIsAIntToPtrInst(p) ? LLVMGetOperand(p, 0) : NULL;
@@ -175,8 +182,7 @@ static bool
 may_be_neighbours(struct warp_build *w, const struct indexed *x, LLVMTypeRef t)
 {
     enum { DEPTH = 12 };
-    uint64_t scale = x->base ? LLVMABISizeOfType(w->data, x->element) : 0;
-    if (!scale || (uint64_t)size_of(w, t) % scale)
+    if ((uint64_t)size_of(w, t) % LLVMABISizeOfType(w->data, x->element))
         return false;
     struct intmap seen = {0};
     bool yes = is_computed(w, x->index, DEPTH, &seen);
@@ -191,6 +197,8 @@ are_neighbours(struct warp_build *w, const struct indexed *x, LLVMTypeRef t, LLV
 {
     LLVMBuilderRef b = w->b;
     LLVMValueRef v = LLVMBuildFreeze(b, vector_of(w, x->narrow ? x->narrow : x->index), "");
+    if (LLVMGetTypeKind(LLVMGetElementType(LLVMTypeOf(v))) == LLVMPointerTypeKind)
+        v = LLVMBuildPtrToInt(b, v, vector_type(w, w->i64), "");
     LLVMTypeRef it = LLVMGetElementType(LLVMTypeOf(v));
     int64_t step = size_of(w, t) / (int64_t)LLVMABISizeOfType(w->data, x->element);
     LLVMValueRef zero = LLVMBuildExtractElement(b, v, LLVMConstInt(w->i64, 0, 0), "");
@@ -202,7 +210,9 @@ are_neighbours(struct warp_build *w, const struct indexed *x, LLVMTypeRef t, LLV
         near = LLVMBuildAnd(b, near, LLVMBuildICmp(b, LLVMIntULE, zero, most, ""), "");
         zero = LLVMBuildZExt(b, zero, w->i64, "");
     }
-    *first = LLVMBuildGEP2(b, x->element, base_pointer(w, x), &zero, 1, "");
+    LLVMValueRef offset = LLVMConstInt(w->i64, (uint64_t)x->offset, 1);
+    *first = x->base ? LLVMBuildGEP2(b, x->element, base_pointer(w, x), &zero, 1, "")
+                     : LLVMBuildIntToPtr(b, LLVMBuildAdd(b, zero, offset, ""), w->ptr, "");
     return near;
 }
 
