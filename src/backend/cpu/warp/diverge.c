@@ -50,9 +50,9 @@ fixed(struct warp_build *w, unsigned align)
 }
 
 static struct shape
-by_row(struct warp_build *w, int64_t stride)
+by_row(struct warp_build *w, int64_t stride, bool guess)
 {
-    return w->row == w->lanes ? varying : (struct shape){.kind = SHAPE_ROWS, .stride = stride};
+    return w->row == w->lanes ? varying : (struct shape){.kind = SHAPE_ROWS, .guess = guess, .stride = stride};
 }
 
 struct shape
@@ -286,7 +286,7 @@ load_shape(struct warp_build *w, LLVMValueRef i)
     case PW_NONE:
         if (is_uniform(shape_of(w, p)))
             return shared_load_shape(w, p);
-        return shape_of(w, p).kind != SHAPE_VARYING && !shape_of(w, p).stride && is_plain(i) ? by_row(w, 0) : varying;
+        return varying;
     case PW_TID_X:
         return w->rows ? varying : linear(w, 1, 0, false, (unsigned)w->log_lanes);
     case PW_TID_Y:
@@ -346,16 +346,17 @@ rows_shape(LLVMValueRef y, struct shape a, struct shape b, LLVMOpcode op, struct
     int64_t k;
     if (a.kind == SHAPE_VARYING || b.kind == SHAPE_VARYING)
         return varying;
-    if (!a.stride && !b.stride)
-        return by_row(w, 0);
+    bool guess = a.guess || b.guess, division = op == LLVMUDiv || op == LLVMSDiv || op == LLVMURem || op == LLVMSRem;
+    if (!a.stride && !b.stride && !guess && !division)
+        return by_row(w, 0, false);
     if (op == LLVMAdd)
-        return by_row(w, a.stride + b.stride);
+        return by_row(w, a.stride + b.stride, guess);
     if (op == LLVMSub)
-        return by_row(w, a.stride - b.stride);
+        return by_row(w, a.stride - b.stride, guess);
     if (op == LLVMMul && small_constant(y, &k))
-        return by_row(w, a.stride * k);
+        return by_row(w, a.stride * k, guess);
     if (op == LLVMShl && small_constant(y, &k) && k >= 0 && k < 32)
-        return by_row(w, a.stride << k);
+        return by_row(w, a.stride * ((int64_t)1 << k), guess);
     return varying;
 }
 
@@ -442,7 +443,8 @@ gep_shape(struct warp_build *w, LLVMValueRef i)
     int64_t size = (int64_t)LLVMABISizeOfType(w->data, LLVMGetGEPSourceElementType(i));
     if (s.kind != SHAPE_LINEAR || k.kind != SHAPE_LINEAR)
         return s.kind == SHAPE_VARYING || k.kind == SHAPE_VARYING || (bits < 64 && k.stride)
-                   ? varying : by_row(w, s.stride + k.stride * size);
+                   ? varying
+                   : by_row(w, s.stride + k.stride * size, s.guess || k.guess);
     bool guess = s.guess || k.guess || (bits < 64 && !is_uniform(k));
     return linear(w, s.stride + k.stride * size, s.rise + k.rise * size, guess, 0);
 }
@@ -463,9 +465,9 @@ cast_shape(struct warp_build *w, LLVMValueRef i, LLVMOpcode op)
     case LLVMZExt:
     case LLVMSExt:
         if (!whole || LLVMGetIntTypeWidth(LLVMTypeOf(i)) > 64)
-            return a.kind == SHAPE_ROWS && !a.stride ? a : varying;
-        if (a.kind == SHAPE_ROWS) // a row that wraps is no address of anything
-            return a;
+            return varying;
+        if (a.kind == SHAPE_ROWS)
+            return by_row(w, a.stride, true);
         return linear(w, a.stride, a.rise, true, a.align);
     case LLVMTrunc:
         return LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && LLVMGetIntTypeWidth(from) <= 64 ? a : varying;
@@ -491,7 +493,7 @@ select_shape(struct warp_build *w, LLVMValueRef i)
     if (is_uniform(c) && same_linear(a, b))
         return linear(w, a.stride, a.rise, a.guess || b.guess, min_align(a, b));
     if (is_uniform(c) && a.kind != SHAPE_VARYING && b.kind != SHAPE_VARYING && a.stride == b.stride)
-        return by_row(w, a.stride);
+        return by_row(w, a.stride, a.guess || b.guess);
     return varying;
 }
 
@@ -523,7 +525,7 @@ phi_shape(struct warp_build *w, LLVMValueRef phi, int at)
         else if (same_linear(s, x))
             s = linear(w, s.stride, s.rise, s.guess || x.guess, min_align(s, x));
         else if (s.kind != SHAPE_VARYING && x.kind != SHAPE_VARYING && s.stride == x.stride)
-            s = by_row(w, s.stride);
+            s = by_row(w, s.stride, s.guess || x.guess);
         else
             return varying;
     }
@@ -596,7 +598,7 @@ lower_shape(struct warp_build *w, struct value *x, struct shape s)
     else if (same_linear(old, s))
         x->shape = linear(w, old.stride, old.rise, old.guess || s.guess, min_align(old, s));
     else if (s.kind != SHAPE_VARYING && s.stride == old.stride)
-        x->shape = by_row(w, s.stride);
+        x->shape = by_row(w, s.stride, s.guess || old.guess);
     else
         x->shape = varying;
     return memcmp(&old, &x->shape, sizeof old) != 0;

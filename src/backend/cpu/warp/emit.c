@@ -175,11 +175,59 @@ splat_any(struct warp_build *w, LLVMValueRef v)
     return all;
 }
 
+LLVMTypeRef
+rows_type(struct warp_build *w, LLVMTypeRef t)
+{
+    return LLVMVectorType(t, (unsigned)(w->lanes / w->row));
+}
+
+static LLVMValueRef
+add_steps(struct warp_build *w, LLVMValueRef v, LLVMValueRef steps)
+{
+    if (LLVMGetTypeKind(LLVMGetElementType(LLVMTypeOf(v))) == LLVMPointerTypeKind)
+        return LLVMBuildGEP2(w->b, w->i8, v, &steps, 1, "");
+    return LLVMBuildAdd(w->b, v, steps, "");
+}
+
+LLVMValueRef
+rows_of(struct warp_build *w, LLVMValueRef v)
+{
+    struct shape s = shape_of(w, v);
+    LLVMValueRef base = scalar_of(w, v), e[MAX_LANES];
+    if (s.kind == SHAPE_ROWS)
+        return base;
+    LLVMTypeRef t = LLVMTypeOf(base), step = LLVMGetTypeKind(t) == LLVMPointerTypeKind ? w->i64 : t;
+    LLVMTypeRef index = LLVMVectorType(w->i32, (unsigned)(w->lanes / w->row));
+    LLVMValueRef one = LLVMBuildInsertElement(w->b, LLVMGetPoison(rows_type(w, t)), base, LLVMConstInt(w->i64, 0, 0), "");
+    one = LLVMBuildShuffleVector(w->b, one, LLVMGetPoison(LLVMTypeOf(one)), LLVMConstNull(index), "");
+    if (!s.rise)
+        return one;
+    for (int y = 0; y < w->lanes / w->row; y++)
+        e[y] = LLVMConstInt(step, (uint64_t)(s.rise * y), 1);
+    return add_steps(w, one, LLVMConstVector(e, (unsigned)(w->lanes / w->row)));
+}
+
+static LLVMValueRef
+expand_rows(struct warp_build *w, LLVMValueRef rows, struct shape s)
+{
+    LLVMValueRef e[MAX_LANES];
+    LLVMTypeRef t = LLVMGetElementType(LLVMTypeOf(rows));
+    for (int i = 0; i < w->lanes; i++)
+        e[i] = LLVMConstInt(w->i32, (uint64_t)(i / w->row), 0);
+    LLVMValueRef v = LLVMBuildShuffleVector(w->b, rows, LLVMGetPoison(LLVMTypeOf(rows)), LLVMConstVector(e, (unsigned)w->lanes), "");
+    if (!s.stride)
+        return v;
+    s.rise = 0;
+    return add_steps(w, v, lane_steps(w, LLVMGetTypeKind(t) == LLVMPointerTypeKind ? w->i64 : t, s));
+}
+
 LLVMValueRef
 vector_of(struct warp_build *w, LLVMValueRef v)
 {
     struct shape s = shape_of(w, v);
     struct value *x = value_of(w, v);
+    if (s.kind == SHAPE_ROWS && !s.guess)
+        return expand_rows(w, scalar_of(w, v), s);
     if (is_uniform(s))
         return splat_any(w, scalar_of(w, v));
     if (s.kind == SHAPE_LINEAR && !s.guess)
@@ -235,7 +283,7 @@ first_active(struct warp_build *w, LLVMValueRef v)
 static bool
 keeps_vector(struct shape s)
 {
-    return s.kind == SHAPE_VARYING || s.kind == SHAPE_ROWS || (s.kind == SHAPE_LINEAR && s.guess);
+    return s.kind == SHAPE_VARYING || s.guess;
 }
 
 static void
@@ -247,6 +295,8 @@ make_phi_slots(struct warp_build *w)
             struct value *v = value_of(w, i);
             if (v->shape.kind == SHAPE_LINEAR)
                 v->in_scalar = entry_alloca(w, LLVMTypeOf(i));
+            if (v->shape.kind == SHAPE_ROWS)
+                v->in_scalar = entry_alloca(w, rows_type(w, LLVMTypeOf(i)));
             if (keeps_vector(v->shape))
                 v->in_vector = entry_alloca(w, vector_type(w, LLVMTypeOf(i)));
         }
@@ -270,7 +320,7 @@ add_copies(struct warp_build *w, LLVMValueRef phi, LLVMValueRef v, LLVMValueRef 
 {
     struct value *x = value_of(w, phi);
     if (x->in_scalar)
-        c[(*n)++] = (struct copy){scalar_of(w, v), x->in_scalar};
+        c[(*n)++] = (struct copy){x->shape.kind == SHAPE_ROWS ? rows_of(w, v) : scalar_of(w, v), x->in_scalar};
     if (!x->in_vector)
         return;
     LLVMValueRef in = vector_of(w, v);

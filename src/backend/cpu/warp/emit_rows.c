@@ -7,7 +7,7 @@ static LLVMValueRef
 row_address(struct warp_build *w, LLVMValueRef p, struct shape s, int y)
 {
     if (s.kind == SHAPE_ROWS)
-        return LLVMBuildExtractElement(w->b, vector_of(w, p), LLVMConstInt(w->i64, (uint64_t)(y * w->row), 0), "");
+        return LLVMBuildExtractElement(w->b, rows_of(w, p), LLVMConstInt(w->i64, (uint64_t)y, 0), "");
     LLVMValueRef off = LLVMConstInt(w->i64, (uint64_t)(s.rise * y), 1);
     return LLVMBuildGEP2(w->b, w->i8, scalar_of(w, p), &off, 1, "");
 }

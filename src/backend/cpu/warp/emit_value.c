@@ -7,43 +7,51 @@
 #include <stddef.h>
 #include <string.h>
 
+// What is built: the base that all lanes share, the rows' bases, or the lanes' values.
+enum form { SCALAR, ROWS, VECTOR };
+
 static LLVMValueRef
-operand(struct warp_build *w, LLVMValueRef i, unsigned k, bool vector)
+value_as(struct warp_build *w, LLVMValueRef v, enum form f)
 {
-    LLVMValueRef v = LLVMGetOperand(i, k);
-    return vector ? vector_of(w, v) : scalar_of(w, v);
+    return f == VECTOR ? vector_of(w, v) : f == ROWS ? rows_of(w, v) : scalar_of(w, v);
+}
+
+static LLVMValueRef
+operand(struct warp_build *w, LLVMValueRef i, unsigned k, enum form f)
+{
+    return value_as(w, LLVMGetOperand(i, k), f);
 }
 
 static LLVMTypeRef
-type_as(struct warp_build *w, LLVMTypeRef t, bool vector)
+type_as(struct warp_build *w, LLVMTypeRef t, enum form f)
 {
-    return vector ? vector_type(w, t) : t;
+    return f == VECTOR ? vector_type(w, t) : f == ROWS ? rows_type(w, t) : t;
 }
 
 // A division must not see what lanes that are not here hold.
 static LLVMValueRef
-safe_divisor(struct warp_build *w, LLVMValueRef d, bool vector)
+safe_divisor(struct warp_build *w, LLVMValueRef d, enum form f)
 {
     LLVMValueRef m = block_mask(w);
-    if (!vector || mask_is_full(m))
+    if (f != VECTOR || mask_is_full(m))
         return d;
     return LLVMBuildSelect(w->b, m, d, const_vector(w, LLVMGetElementType(LLVMTypeOf(d)), 1, 0), "");
 }
 
 static LLVMValueRef
-build_binary(struct warp_build *w, LLVMValueRef i, LLVMOpcode op, bool vector)
+build_binary(struct warp_build *w, LLVMValueRef i, LLVMOpcode op, enum form f)
 {
-    LLVMValueRef a = operand(w, i, 0, vector), b = operand(w, i, 1, vector);
+    LLVMValueRef a = operand(w, i, 0, f), b = operand(w, i, 1, f);
     if (op == LLVMUDiv || op == LLVMSDiv || op == LLVMURem || op == LLVMSRem) {
-        b = safe_divisor(w, b, vector);
-        if (vector && !mask_is_full(block_mask(w)))
+        b = safe_divisor(w, b, f);
+        if (f == VECTOR && !mask_is_full(block_mask(w)))
             a = LLVMBuildFreeze(w->b, a, "");
     }
     return LLVMBuildBinOp(w->b, op, a, b, "");
 }
 
 static LLVMValueRef
-build_call(struct warp_build *w, LLVMValueRef i, bool vector)
+build_call(struct warp_build *w, LLVMValueRef i, enum form form)
 {
     LLVMValueRef f = called_function(i), arg[8];
     unsigned n = LLVMGetNumArgOperands(i), id = LLVMGetIntrinsicID(f);
@@ -54,13 +62,13 @@ build_call(struct warp_build *w, LLVMValueRef i, bool vector)
         // ctlz, cttz, abs and is.fpclass end in an immediate.
         bool immediate = k == 1 && LLVMIsAConstantInt(v) && LLVMTypeOf(v) != LLVMTypeOf(LLVMGetOperand(i, 0));
         immediate |= k == 1 && (!strncmp(warp_name(f), "llvm.ct", 7) || !strncmp(warp_name(f), "llvm.abs", 8)) && n == 2;
-        arg[k] = vector && !immediate ? vector_of(w, v) : scalar_of(w, v);
+        arg[k] = form == VECTOR && !immediate ? vector_of(w, v) : scalar_of(w, v);
     }
-    if (!vector) {
+    if (form != VECTOR) {
         LLVMTypeRef type = LLVMGlobalGetValueType(f);
         return LLVMBuildCall2(w->b, type, f, arg, n, "");
     }
-    LLVMTypeRef result = type_as(w, LLVMTypeOf(i), vector);
+    LLVMTypeRef result = type_as(w, LLVMTypeOf(i), form);
     if (strstr(warp_name(f), ".with.") || strstr(warp_name(f), "is.fpclass")) {
         over[nover++] = LLVMTypeOf(arg[0]);
     } else {
@@ -73,34 +81,44 @@ build_call(struct warp_build *w, LLVMValueRef i, bool vector)
 }
 
 static LLVMValueRef
-build_gep(struct warp_build *w, LLVMValueRef i, bool vector)
+build_gep(struct warp_build *w, LLVMValueRef i, enum form f)
 {
     LLVMValueRef index[16];
     unsigned n = (unsigned)LLVMGetNumOperands(i) - 1;
     for (unsigned k = 0; k < n && k < 16; k++) {
         LLVMValueRef v = LLVMGetOperand(i, k + 1);
         // A linear base is taken as far as it can wrap: sign-extended.
-        index[k] = vector && !is_uniform(shape_of(w, v)) ? vector_of(w, v) : scalar_of(w, v);
+        index[k] = f != SCALAR && !is_uniform(shape_of(w, v)) ? value_as(w, v, f) : scalar_of(w, v);
     }
     LLVMValueRef p = LLVMGetOperand(i, 0);
-    p = vector && !is_uniform(shape_of(w, p)) ? vector_of(w, p) : scalar_of(w, p);
+    p = f != SCALAR && !is_uniform(shape_of(w, p)) ? value_as(w, p, f) : scalar_of(w, p);
     return LLVMBuildGEP2(w->b, LLVMGetGEPSourceElementType(i), p, index, n, "");
 }
 
 static LLVMValueRef
-build_cast(struct warp_build *w, LLVMValueRef i, LLVMOpcode op, bool vector)
+constant_like(LLVMTypeRef t, int64_t n)
 {
-    LLVMValueRef v = operand(w, i, 0, vector);
-    LLVMTypeRef to = type_as(w, LLVMTypeOf(i), vector);
+    LLVMValueRef e[MAX_LANES];
+    if (LLVMGetTypeKind(t) != LLVMVectorTypeKind)
+        return LLVMConstInt(t, (uint64_t)n, 1);
+    for (unsigned i = 0; i < LLVMGetVectorSize(t); i++)
+        e[i] = LLVMConstInt(LLVMGetElementType(t), (uint64_t)n, 1);
+    return LLVMConstVector(e, LLVMGetVectorSize(t));
+}
+
+static LLVMValueRef
+build_cast(struct warp_build *w, LLVMValueRef i, LLVMOpcode op, enum form f)
+{
+    LLVMValueRef v = operand(w, i, 0, f);
+    LLVMTypeRef to = type_as(w, LLVMTypeOf(i), f);
     struct shape s = shape_of(w, LLVMGetOperand(i, 0));
-    bool guess = !vector && !is_uniform(s);
+    bool guess = f != VECTOR && !is_uniform(s);
     // The base of a warp that straddles 0 counts as negative: its lanes below are not there or are not valid addresses.
     if (op == LLVMZExt && guess) {
-        LLVMTypeRef from = LLVMTypeOf(v);
-        int64_t span = s.stride * (w->row - 1) + s.rise * (w->lanes / w->row - 1);
-        LLVMValueRef last = LLVMBuildAdd(w->b, v, LLVMConstInt(from, (uint64_t)span, 1), "");
+        int64_t span = s.stride * (w->row - 1) + (f == ROWS ? 0 : s.rise * (w->lanes / w->row - 1));
+        LLVMValueRef last = LLVMBuildAdd(w->b, v, constant_like(LLVMTypeOf(v), span), "");
         LLVMValueRef wraps = span >= 0 ? LLVMBuildICmp(w->b, LLVMIntULT, last, v, "")
-                                       : LLVMConstInt(w->i1, 0, 0);
+                                       : LLVMConstNull(type_as(w, w->i1, f));
         return LLVMBuildSelect(w->b, wraps, LLVMBuildSExt(w->b, v, to, ""), LLVMBuildZExt(w->b, v, to, ""), "");
     }
     return LLVMBuildCast(w->b, op, v, to, "");
@@ -108,41 +126,41 @@ build_cast(struct warp_build *w, LLVMValueRef i, LLVMOpcode op, bool vector)
 
 // NULL: there is no such form.
 static LLVMValueRef
-build(struct warp_build *w, LLVMValueRef i, bool vector)
+build(struct warp_build *w, LLVMValueRef i, enum form f)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
     if (LLVMIsABinaryOperator(i))
-        return build_binary(w, i, op, vector);
+        return build_binary(w, i, op, f);
     if (LLVMIsACastInst(i))
-        return build_cast(w, i, op, vector);
+        return build_cast(w, i, op, f);
     switch (op) {
     case LLVMICmp:
-        return LLVMBuildICmp(w->b, LLVMGetICmpPredicate(i), operand(w, i, 0, vector), operand(w, i, 1, vector), "");
+        return LLVMBuildICmp(w->b, LLVMGetICmpPredicate(i), operand(w, i, 0, f), operand(w, i, 1, f), "");
     case LLVMFCmp:
-        return LLVMBuildFCmp(w->b, LLVMGetFCmpPredicate(i), operand(w, i, 0, vector), operand(w, i, 1, vector), "");
+        return LLVMBuildFCmp(w->b, LLVMGetFCmpPredicate(i), operand(w, i, 0, f), operand(w, i, 1, f), "");
     case LLVMFNeg:
-        return LLVMBuildFNeg(w->b, operand(w, i, 0, vector), "");
+        return LLVMBuildFNeg(w->b, operand(w, i, 0, f), "");
     case LLVMFreeze:
-        return LLVMBuildFreeze(w->b, operand(w, i, 0, vector), "");
+        return LLVMBuildFreeze(w->b, operand(w, i, 0, f), "");
     case LLVMSelect: {
         LLVMValueRef c = LLVMGetOperand(i, 0);
-        if (vector && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMStructTypeKind)
+        if (f != SCALAR && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMStructTypeKind)
             return NULL;
-        c = vector && !is_uniform(shape_of(w, c)) ? vector_of(w, c) : scalar_of(w, c);
-        return LLVMBuildSelect(w->b, c, operand(w, i, 1, vector), operand(w, i, 2, vector), "");
+        c = f == VECTOR && !is_uniform(shape_of(w, c)) ? vector_of(w, c) : scalar_of(w, c);
+        return LLVMBuildSelect(w->b, c, operand(w, i, 1, f), operand(w, i, 2, f), "");
     }
     case LLVMGetElementPtr:
-        return build_gep(w, i, vector);
+        return build_gep(w, i, f);
     case LLVMExtractValue:
         if (LLVMGetNumIndices(i) != 1)
             return NULL;
-        return LLVMBuildExtractValue(w->b, operand(w, i, 0, vector), LLVMGetIndices(i)[0], "");
+        return LLVMBuildExtractValue(w->b, operand(w, i, 0, f), LLVMGetIndices(i)[0], "");
     case LLVMInsertValue:
         if (LLVMGetNumIndices(i) != 1)
             return NULL;
-        return LLVMBuildInsertValue(w->b, operand(w, i, 0, vector), operand(w, i, 1, vector), LLVMGetIndices(i)[0], "");
+        return LLVMBuildInsertValue(w->b, operand(w, i, 0, f), operand(w, i, 1, f), LLVMGetIndices(i)[0], "");
     case LLVMCall:
-        return is_elementwise(i) ? build_call(w, i, vector) : NULL;
+        return is_elementwise(i) ? build_call(w, i, f) : NULL;
     default:
         return NULL;
     }
@@ -259,7 +277,7 @@ emit_instruction(struct warp_build *w, LLVMValueRef i)
         break;
     }
     LLVMValueRef r = NULL;
-    if (s.kind == SHAPE_LINEAR && (r = build(w, i, false))) {
+    if ((s.kind == SHAPE_LINEAR || s.kind == SHAPE_ROWS) && (r = build(w, i, s.kind == SHAPE_ROWS ? ROWS : SCALAR))) {
         keep_flags(i, r);
         define_scalar(w, i, r);
         if (!s.guess)
@@ -268,7 +286,7 @@ emit_instruction(struct warp_build *w, LLVMValueRef i)
         emit_once(w, i);
         return;
     }
-    if (!(r = build(w, i, true))) {
+    if (!(r = build(w, i, VECTOR))) {
         emit_by_lane(w, i);
         return;
     }

@@ -22,8 +22,8 @@ enum { WARP = 32, MAX_LANES = 128, MAX_BLOCKS = 3000, MAX_INSTRUCTIONS = 30000, 
 typedef uint64_t bitset;
 
 // What is known of a value's lanes. They stand in rows of w->row lanes each, one row unless the variant is for narrow blocks.
-// LINEAR: lane x of row y holds base + x * stride + y * rise (both 0: uniform). ROWS: lane x of row y holds anything of the
-// row's own + x * stride. VARYING: anything. In the last two the lanes' values are kept.
+// LINEAR: lane x of row y holds base + x * stride + y * rise (both 0: uniform). ROWS: lane x of row y holds the row's own base
+// + x * stride; the rows' bases are kept. VARYING: anything; the lanes' values are kept.
 enum shape_kind { SHAPE_UNKNOWN, SHAPE_LINEAR, SHAPE_ROWS, SHAPE_VARYING };
 
 struct shape {
@@ -40,7 +40,7 @@ struct value {
     int block;    // that defines it
     int end;      // last block that uses it (width.c)
     bool crosses; // is used in another block
-    LLVMValueRef scalar, vector;           // while its block is emitted
+    LLVMValueRef scalar, vector;           // while its block is emitted; scalar of ROWS: a vector of the rows' bases
     LLVMValueRef scalar_slot, vector_slot; // across blocks
     LLVMValueRef in_scalar, in_vector;     // of a phi: what its edges write
     bool blends;                           // of a phi: edges come from different lanes
@@ -197,6 +197,7 @@ void begin_function(struct warp_build *w, const char *name); // w->fn: warp_fn (
 LLVMValueRef warp_emit(struct warp_build *w, const char *name);
 LLVMValueRef scalar_of(struct warp_build *w, LLVMValueRef v); // lane 0's value
 LLVMValueRef vector_of(struct warp_build *w, LLVMValueRef v);
+LLVMValueRef rows_of(struct warp_build *w, LLVMValueRef v); // LINEAR or ROWS: the rows' bases
 LLVMValueRef lane_value(struct warp_build *w, LLVMValueRef v, LLVMValueRef lane, LLVMValueRef spilled);
 LLVMValueRef block_mask(struct warp_build *w);
 bool mask_is_full(LLVMValueRef mask);
@@ -207,6 +208,7 @@ LLVMValueRef splat(struct warp_build *w, LLVMValueRef scalar);
 LLVMValueRef const_vector(struct warp_build *w, LLVMTypeRef element, int64_t first, int64_t step);
 LLVMValueRef lane_steps(struct warp_build *w, LLVMTypeRef element, struct shape s); // what lanes add to the base
 LLVMTypeRef vector_type(struct warp_build *w, LLVMTypeRef t);
+LLVMTypeRef rows_type(struct warp_build *w, LLVMTypeRef t);
 LLVMValueRef entry_alloca(struct warp_build *w, LLVMTypeRef t);
 LLVMValueRef call_intrinsic(struct warp_build *w, const char *name, LLVMTypeRef *over, unsigned nover, LLVMValueRef *arg,
                             unsigned narg);

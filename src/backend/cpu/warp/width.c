@@ -58,7 +58,7 @@ units(struct warp_build *w, LLVMValueRef v)
     struct shape s = shape_of(w, v);
     LLVMTypeRef t = LLVMTypeOf(v);
     LLVMTypeKind k = LLVMGetTypeKind(t);
-    if (s.kind == SHAPE_LINEAR || k == LLVMVoidTypeKind || k == LLVMStructTypeKind)
+    if (s.kind == SHAPE_LINEAR || s.kind == SHAPE_ROWS || k == LLVMVoidTypeKind || k == LLVMStructTypeKind)
         return 0;
     if (k == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(t) == 1)
         return 0;
