@@ -9,8 +9,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "base/vec.h"
-#include "emit/emit.h"
-#include "ptx/ptx.h"
+#include "pwc.h"
 
 enum stage { STAGE_AST, STAGE_IR, STAGE_OPT, STAGE_NONE };
 
@@ -20,10 +19,12 @@ struct options {
     enum stage stage;
     const char *kernel; // NULL: all
     bool line_info;
+    bool fmad;
+    bool library;
+    unsigned sample; // 0: all
 };
 
-// What the CPU backend asks for on x86-64; emit needs no more of a target.
-static const struct emit_target host = {
+const struct emit_target pwc_target = {
     .triple = "x86_64-unknown-linux-gnu",
     .data_layout =
         "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
@@ -39,7 +40,10 @@ usage(FILE *out)
           "mem2reg\n"
           "                          and simplification, or nothing but errors\n"
           "  --kernel=NAME           only this kernel\n"
-          "  --line-info             attach PTX lines\n",
+          "  --line-info             attach PTX lines\n"
+          "  --no-fmad               do not contract mul and add\n"
+          "pwc --library [--sample=N] library.so...\n"
+          "Counts how much of the PTX that libraries carry compiles; of N entries of each.\n",
           out);
 }
 
@@ -62,10 +66,13 @@ parse_options(int argc, char **argv, struct options *o)
         {"emit", required_argument, NULL, 'e'},
         {"kernel", required_argument, NULL, 'k'},
         {"line-info", no_argument, NULL, 'g'},
+        {"no-fmad", no_argument, NULL, 'f'},
+        {"library", no_argument, NULL, 'l'},
+        {"sample", required_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    *o = (struct options){.stage = STAGE_IR};
+    *o = (struct options){.stage = STAGE_IR, .fmad = true};
     for (int c; (c = getopt_long(argc, argv, "", longopt, NULL)) != -1;) {
         if (c == 'e' && !parse_stage(optarg, &o->stage))
             return false;
@@ -75,6 +82,9 @@ parse_options(int argc, char **argv, struct options *o)
             return false;
         o->kernel = c == 'k' ? optarg : o->kernel;
         o->line_info |= c == 'g';
+        o->fmad &= c != 'f';
+        o->library |= c == 'l';
+        o->sample = c == 's' ? (unsigned)strtoul(optarg, NULL, 10) : o->sample;
     }
     if (optind == argc)
         usage(stderr);
@@ -171,14 +181,24 @@ optimise(LLVMModuleRef m)
     return false;
 }
 
-static bool
-verify(LLVMModuleRef m, const char *kernel)
+bool
+pwc_verify(LLVMModuleRef m, char **error)
 {
     char *text = NULL;
     bool good = !LLVMVerifyModule(m, LLVMReturnStatusAction, &text);
-    if (!good)
-        fprintf(stderr, "pwc: invalid IR of '%s': %s\n", kernel, text);
+    *error = good ? NULL : strdup(text);
     LLVMDisposeMessage(text);
+    return good;
+}
+
+static bool
+verify(LLVMModuleRef m, const char *kernel)
+{
+    char *error;
+    bool good = pwc_verify(m, &error);
+    if (!good)
+        fprintf(stderr, "pwc: invalid IR of '%s': %s\n", kernel, error);
+    free(error);
     return good;
 }
 
@@ -194,7 +214,7 @@ static bool
 compile(struct ptx_program *p, struct ptx_func *f, const struct options *o)
 {
     struct ptx_diags d = {0};
-    struct emit_target target = host;
+    struct emit_target target = pwc_target;
     target.line_info = o->line_info;
     LLVMContextRef ctx = LLVMContextCreate();
     LLVMModuleRef m = emit_kernel(ctx, p, f, &target, &d);
@@ -227,10 +247,14 @@ main(int argc, char **argv)
     struct options o;
     if (!parse_options(argc, argv, &o))
         return 2;
+    bool good = true;
+    for (int k = optind; o.library && k < argc; k++)
+        good &= pwc_library(argv[k], o.sample);
+    if (o.library)
+        return good ? 0 : 1;
     struct ptx_program *p = read_program(argv + optind, argc - optind);
     if (!p)
         return 1;
-    bool good = true;
     for (uint32_t k = 0; k < p->nmodule; k++)
         for (uint32_t n = 0; n < p->module[k]->nfunc; n++)
             good &= show(p, p->module[k]->func[n], &o);

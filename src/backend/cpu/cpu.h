@@ -155,7 +155,7 @@ int workers_configured(void); // POLYWARP_THREADS or the number of usable cores
 
 // ---- resident blocks (block.c)
 // --------------------------------------------------------------------------------------------
-enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_WARP, WAIT_ACTIVE, WAIT_SPIN };
+enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_WARP, WAIT_ACTIVE, WAIT_SPIN, WAIT_CLUSTER };
 
 struct thread_list {
     struct thread *head, *tail;
@@ -177,7 +177,9 @@ struct cta {
     struct cta *next, *prev;       // worker's resident list or free list
     char *window;                  // reservation for shared memory, with what surrounds it
     size_t window_size, committed; // bytes
+    char *slots;                   // NULL, or 4 GiB-aligned: windows of other ranks begin 16 MiB apart
     uint32_t threads, started, live;
+    uint32_t progress; // counts what other blocks may have waited for
     uint32_t rounds;        // of spinning threads without any progress
     uint32_t busy_barriers; // bit: barrier has waiting threads
     struct fiber *starting; // stack handed to thread_main
@@ -185,6 +187,9 @@ struct cta {
     uint32_t running;       // there: first thread of the group that runs
     bool counted;           // holds one of launch->users
     struct thread_list run, spinning;
+    struct thread_list in_cluster;                      // wait in barrier.cluster
+    uint32_t cluster_arrived;                           // threads in its present phase
+    uint32_t cluster_lanes[RT_MAX_WARPS];               // which
     struct barrier barrier[RT_BARRIERS];
     struct warp warp[RT_MAX_WARPS];
     struct thread thread[RT_MAX_THREADS];
@@ -195,9 +200,9 @@ enum { SWITCH_IDLE = 1, SWITCH_FAULT, SWITCH_STOP, SWITCH_NO_STACK };
 
 enum block_state { BLOCK_DONE, BLOCK_SPINS, BLOCK_FAILED };
 
-// Takes a block structure from the worker's pool and prepares it for block `index`; NULL when
+// Takes a block structure from the worker's pool for the block of that rank in a cluster; NULL when
 // memory is short.
-struct cta *block_new(struct worker *w, struct launch *l);
+struct cta *block_new(struct worker *w, struct launch *l, uint32_t rank);
 void block_begin(struct cta *c, uint64_t index);
 enum block_state block_run(struct cta *c);
 enum block_state block_run_simple(struct cta *c);
@@ -243,6 +248,19 @@ list_pop(struct thread_list *l)
     return t;
 }
 
+// cluster.c: blocks that run together, all of one worker.
+static inline uint32_t
+cluster_size(const struct grid *g)
+{
+    return g->cluster[0] * g->cluster[1] * g->cluster[2];
+}
+// Index within the grid of a block of the cluster that holds the launch's `first`-th block to start.
+uint64_t cluster_block(const struct grid *g, uint64_t first, uint32_t rank);
+bool cluster_form(struct cta *const *member, uint32_t n); // false: no memory
+void cluster_leave(struct cta *c);
+void cluster_thread_ended(struct cta *c);
+// Does it wait for its cluster's other blocks, one of which can go on?
+bool cluster_waits(const struct cta *c);
 // barrier.c: a thread ended, so barriers that only waited for it open.
 void barrier_thread_ended(struct cta *c);
 // warp.c: likewise for meetings of its warp; and the lanes that wait to learn who is active.

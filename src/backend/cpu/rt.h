@@ -9,17 +9,22 @@
 
 // Changes when a layout or the meaning of an rt_ function changes: objects in the cache were
 // compiled against it.
-#define RT_VERSION 4
+#define RT_VERSION 5
 
 enum {
     RT_WARP = 32,
     RT_MAX_THREADS = 1024,
     RT_MAX_WARPS = RT_MAX_THREADS / RT_WARP,
-    RT_BARRIERS = 16
+    RT_BARRIERS = 16,
+    RT_MAX_CLUSTER = 16,
+    // A block's window begins at an address whose bits 24.. are its rank in the cluster, so the
+    // difference of two blocks' addresses keeps, in 32 bits, how many ranks lie between them.
+    RT_RANK_SHIFT = 24
 };
 
 struct fiber;
 struct block;
+struct cluster;
 struct warp;
 struct grid;
 
@@ -119,6 +124,9 @@ struct block {
     uint32_t smid;
     char *shared; // the block's window
     struct grid *grid;
+    uint32_t rank, ranks;       // in its cluster, of how many
+    char *peer[RT_MAX_CLUSTER]; // the windows of the cluster's blocks, this one's too; NULL: no block
+    struct cluster *cluster;    // cluster.c; NULL: the block is alone
 };
 
 // ---- called by generated code
@@ -137,6 +145,11 @@ uint32_t rt_barrier_warp(struct thread *t, uint32_t id, uint32_t count, uint32_t
 void rt_barrier_group(struct thread *t, uint32_t id, uint32_t active, uint32_t ended);
 void rt_lanes(struct thread *t, uint32_t op, const uint64_t *value, const uint32_t *b,
               const uint32_t *c, const uint32_t *members, uint32_t active, uint64_t *result);
+void rt_cluster_arrive(struct thread *t);
+void rt_cluster_wait(struct thread *t);
+void rt_cluster_arrive_warp(struct thread *t, uint32_t active, uint32_t ended);
+// What others may wait for has happened: spinning threads are worth another look.
+void rt_progress(struct thread *t);
 void rt_spin(struct thread *t);
 uint64_t rt_malloc(struct thread *t, uint64_t size);
 void rt_free(struct thread *t, uint64_t addr);

@@ -241,7 +241,7 @@ emit_call(struct warp_build *w, LLVMValueRef i)
         emit_cross(w, i, kind);
         return;
     }
-    if ((!strncmp(name, "pw_atom_", 8) && emit_atomic(w, i)) || (!strncmp(name, "pw_m_", 5) && emit_rounded(w, i)))
+    if ((!strncmp(name, "pw_atom_", 8) && emit_atomic(w, i)) || (!strncmp(name, "pw_m_", 5) && emit_by_instruction(w, i)))
         return;
     emit_by_lane(w, i);
 }

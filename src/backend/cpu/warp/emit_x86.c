@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What x86 has instructions for and LLVM no portable form: arithmetic with a rounding direction of its own (AVX-512).
+// What x86 has instructions for and LLVM no portable form (AVX-512): arithmetic with a rounding direction of its own, scaling
+// by a power of two.
 #include "backend/cpu/warp/warp.h"
 
 #include <stdio.h>
@@ -43,11 +44,13 @@ parse(const char *name, struct rounded *r)
     return r->op < nop && r->direction < ndir && (r->wide || !strcmp(type, "f32"));
 }
 
+static const char scale[] = "pw_m_scale_f32";
+
 bool
-is_rounded(const struct warp_build *w, const char *name)
+has_instruction(const struct warp_build *w, const char *name)
 {
     struct rounded r;
-    return w->registers.lanes >= 16 && parse(name, &r);
+    return w->registers.lanes >= 16 && (parse(name, &r) || !strcmp(name, scale));
 }
 
 static LLVMValueRef
@@ -89,21 +92,33 @@ instruction(struct warp_build *w, const struct rounded *r, LLVMValueRef *arg)
     return call_intrinsic(w, name, NULL, 0, arg, n + 1);
 }
 
-bool
-emit_rounded(struct warp_build *w, LLVMValueRef call)
+static LLVMValueRef
+scaled(struct warp_build *w, LLVMValueRef *arg)
 {
-    struct rounded r;
-    if (!is_rounded(w, warp_name(called_function(call))) || !parse(warp_name(called_function(call)), &r))
+    enum { NEAREST = 4 }; // the rounding mode that is set
+    LLVMTypeRef mask = LLVMIntTypeInContext(w->ctx, 16);
+    LLVMValueRef all[] = {arg[0], arg[1], LLVMGetPoison(LLVMTypeOf(arg[0])), LLVMConstAllOnes(mask), LLVMConstInt(w->i32, NEAREST, 0)};
+    return call_intrinsic(w, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, all, 5);
+}
+
+bool
+emit_by_instruction(struct warp_build *w, LLVMValueRef call)
+{
+    struct rounded r = {0};
+    const char *name = warp_name(called_function(call));
+    if (!has_instruction(w, name))
         return false;
+    bool scales = !strcmp(name, scale);
+    unsigned operands = scales ? 2 : parse(name, &r) ? operations[r.op].operands : 0;
     unsigned size = r.wide ? 8 : 16, n = (unsigned)w->lanes / size;
     LLVMValueRef v[3], out[MAX_LANES / 8];
-    for (unsigned k = 0; k < operations[r.op].operands; k++)
+    for (unsigned k = 0; k < operands; k++)
         v[k] = vector_of(w, LLVMGetOperand(call, k));
     for (unsigned p = 0; p < n; p++) {
         LLVMValueRef arg[4];
-        for (unsigned k = 0; k < operations[r.op].operands; k++)
+        for (unsigned k = 0; k < operands; k++)
             arg[k] = part(w, v[k], p * size, size);
-        out[p] = instruction(w, &r, arg);
+        out[p] = scales ? scaled(w, arg) : instruction(w, &r, arg);
     }
     define_vector(w, call, join(w, out, n, size));
     return true;

@@ -55,7 +55,7 @@ set_attribute(LLVMValueRef f, const char *name, bool on)
 static bool
 stays_a_call(const struct warp_build *w, const char *name)
 {
-    return is_rounded(w, name) || starts(name, "pw_atom_") || starts(name, "pw_spin") || starts(name, "pw_nanosleep") || starts(name, "pw_prefetch");
+    return has_instruction(w, name) || starts(name, "pw_atom_") || starts(name, "pw_spin") || starts(name, "pw_nanosleep") || starts(name, "pw_prefetch");
 }
 
 static bool

@@ -227,8 +227,8 @@ bool emit_atomic(struct warp_build *w, LLVMValueRef call);
 bool emit_row_load(struct warp_build *w, LLVMValueRef i, int64_t size);
 bool emit_row_store(struct warp_build *w, LLVMValueRef i, int64_t size);
 // ---- emit_x86.c: false if there is no instruction for it
-bool is_rounded(const struct warp_build *w, const char *name);
-bool emit_rounded(struct warp_build *w, LLVMValueRef call);
+bool has_instruction(const struct warp_build *w, const char *name);
+bool emit_by_instruction(struct warp_build *w, LLVMValueRef call);
 // ---- emit_lanes.c: lane after lane
 void emit_by_lane(struct warp_build *w, LLVMValueRef i);
 LLVMValueRef spill(struct warp_build *w, LLVMValueRef vector);
