@@ -51,6 +51,7 @@ struct backend_device; // one per device, lives as long as the process
 struct backend_kernel;
 struct backend_queue;
 struct backend_scope;  // state of one CUcontext on the device: sticky error, heap, printf buffer
+struct backend_chunk;  // memory without an address: it is mapped where one wants it, also in several places and processes
 
 // ---- signal: one-shot completion, the stuff of events ---------------------------------------------------------------
 // Reference-counted. Completed at most once, with a time (CLOCK_MONOTONIC ns) and the sticky error known then.
@@ -129,11 +130,18 @@ struct emit_target;
 struct LLVMOpaqueContext;
 struct LLVMOpaqueModule;
 
+// What is known of the launch that a kernel is wanted for.
+struct launch_hint {
+    uint32_t block[3]; // 0: nothing is known
+    const void *params;
+    size_t param_size; // bytes
+};
+
 struct compile_request {
     const char *kernel;        // symbol of the kernel in the module
     struct hash128 key;        // of the PTX and all that changes emitted code; backend mixes in its own build and target
     int optimize;              // 0..3, from CU_JIT_OPTIMIZATION_LEVEL
-    uint32_t block[3];         // of the launch that it is for; 0: not known
+    struct launch_hint hint;
     // Makes the SIMT IR; only called on a cache miss. Returns NULL after logging why and setting *error.
     struct LLVMOpaqueModule *(*emit)(void *user, struct LLVMOpaqueContext *ctx, const struct emit_target *t, int *error);
     // Address of a global or constant variable of the module, 0 if there is none.
@@ -170,20 +178,40 @@ struct backend {
     struct backend_scope *(*scope_new)(struct backend_device *d);
     void (*scope_free)(struct backend_scope *s);
     int (*scope_error)(struct backend_scope *s);                   // the sticky error or 0
-    // Sizes in bytes, applied to later launches: 'stack' per thread, 'heap' for device malloc, 'printf' buffer.
+    // Applied to later launches: 'stack' per thread, 'heap' for device malloc, 'printf' buffer, all in bytes; 'multiprocessors': how many they may
+    // use, 0 for all.
     int (*scope_limit)(struct backend_scope *s, const char *what, size_t value);
 
     // Compiles or takes from the cache. Blocks. The kernel belongs to the caller.
     int (*compile)(struct backend_scope *s, const struct compile_request *r, struct backend_kernel **out);
     void (*kernel_free)(struct backend_kernel *k);                 // no launch of it may be pending
-    // May it be launched with blocks of this shape? If not, compile another. NULL: always.
-    bool (*kernel_fits)(struct backend_kernel *k, const uint32_t block[3]);
+    // May it be launched so? If not, compile another. NULL: always.
+    bool (*kernel_fits)(struct backend_kernel *k, const struct launch_hint *h);
     const struct kernel_info *(*kernel_info)(struct backend_kernel *k);
 
     // Memory aligned to 512 bytes, contents undefined (CPU: zero pages). BE_OUT_OF_MEMORY when total_memory would be exceeded.
     int (*alloc)(struct backend_scope *s, enum backend_memory kind, size_t size, void **out);
     void (*free)(struct backend_scope *s, enum backend_memory kind, void *p, size_t size);
     void (*mem_info)(struct backend_device *d, size_t *free_bytes, size_t *total_bytes);
+
+    // Chunks and address ranges (cuMemCreate, cuMemMap, IPC). All are NULL where a backend has none of it. Sizes, offsets and addresses are
+    // multiples of `page` bytes, those of chunk_new and reserve of `grain`.
+    size_t grain, page;
+    int (*chunk_new)(struct backend_device *d, size_t size, struct backend_chunk **out); // zeroed
+    int (*chunk_import)(struct backend_device *d, int fd, struct backend_chunk **out);   // BE_INVALID_VALUE: fd is none of ours
+    int (*chunk_export)(struct backend_chunk *c);                                        // a new file descriptor, or -1
+    size_t (*chunk_size)(const struct backend_chunk *c);
+    void (*chunk_free)(struct backend_chunk *c); // mappings stay
+    // An inaccessible range of addresses. `hint` 0: anywhere.
+    int (*reserve)(struct backend_device *d, size_t size, size_t align, uintptr_t hint, void **out);
+    void (*unreserve)(struct backend_device *d, void *at, size_t size);
+    // Maps part of a chunk into a reserved range, inaccessible at first; unmap makes it merely reserved again. No work that uses it may be pending.
+    int (*map)(struct backend_chunk *c, size_t offset, void *at, size_t size);
+    void (*unmap)(struct backend_device *d, void *at, size_t size);
+    int (*protect)(struct backend_device *d, void *at, size_t size, bool read, bool write);
+    // The memory of an allocation, [p, p + size), as a file that other processes can import as a chunk: *fd stays the backend's and open until the
+    // allocation is freed; the allocation begins *offset bytes into it. Contents and address stay, work may be under way.
+    int (*share)(struct backend_scope *s, void *p, size_t size, int *fd, size_t *offset);
 
     // Queues execute their commands in order, beside the host and each other. queue_free lets pending commands finish.
     struct backend_queue *(*queue_new)(struct backend_scope *s, int priority);

@@ -61,18 +61,11 @@ SREG(reserved_smem_offset_0, 0)
 SREG(reserved_smem_offset_1, 0)
 
 // Clusters: blocks of a cluster are neighbours in each dimension; a launch without clusters has clusters of one block.
-static FN u32
-cluster_dim(T *t, int i)
-{
-    u32 n = GRID->cluster[i];
-    return n ? n : 1;
-}
-
 #define CLUSTER(i, x)                                                                              \
-    SREG(cluster_ctaid_##x, t->block->ctaid[i] % cluster_dim(t, i))                                \
-    SREG(clusterid_##x, t->block->ctaid[i] / cluster_dim(t, i))                                    \
-    SREG(cluster_nctaid_##x, cluster_dim(t, i))                                                    \
-    SREG(nclusterid_##x, GRID->grid[i] / cluster_dim(t, i))
+    SREG(cluster_ctaid_##x, t->block->ctaid[i] % GRID->cluster[i])                                 \
+    SREG(clusterid_##x, t->block->ctaid[i] / GRID->cluster[i])                                     \
+    SREG(cluster_nctaid_##x, GRID->cluster[i])                                                     \
+    SREG(nclusterid_##x, GRID->grid[i] / GRID->cluster[i])
 CLUSTER(0, x)
 CLUSTER(1, y)
 CLUSTER(2, z)
@@ -80,11 +73,9 @@ SREG(cluster_ctaid_w, 0)
 SREG(clusterid_w, 0)
 SREG(cluster_nctaid_w, 0)
 SREG(nclusterid_w, 0)
-SREG(is_explicit_cluster, GRID->cluster[0] != 0)
-SREG(cluster_nctarank, cluster_dim(t, 0) * cluster_dim(t, 1) * cluster_dim(t, 2))
-SREG(cluster_ctarank,
-     pw_sreg_cluster_ctaid_x(t) +
-         cluster_dim(t, 0) * (pw_sreg_cluster_ctaid_y(t) + cluster_dim(t, 1) * pw_sreg_cluster_ctaid_z(t)))
+SREG(is_explicit_cluster, GRID->explicit_cluster)
+SREG(cluster_nctarank, t->block->ranks)
+SREG(cluster_ctarank, t->block->rank)
 
 #define ZERO(name) SREG(name, 0)
 #define ZERO10(name, d)                                                                            \
@@ -126,7 +117,36 @@ pw_isspacep_local(T *t, u64 a)
 }
 FN u32 pw_isspacep_param(T *t, u64 a) { return a - (u64)GRID->params < GRID->param_size; }
 FN u32 pw_isspacep_const(T *t, u64 a) { (void)t, (void)a; return 0; }
-FN u32 pw_isspacep_global(T *t, u64 a) { return !pw_isspacep_shared(t, a) && !pw_isspacep_local(t, a); }
+
+// Addresses of a cluster's shared memory: the upper 8 bits count ranks from the own block on (rt.h), the others are the offset.
+static FN u32 rank_at(T *t, u32 addr) { return (t->block->rank + (addr >> RT_RANK_SHIFT)) & 0xff; }
+static FN u32 offset_at(u32 addr) { return addr & ((1u << RT_RANK_SHIFT) - 1); }
+static FN char *window_of(T *t, u32 rank) { return rank < RT_MAX_CLUSTER ? t->block->peer[rank & (RT_MAX_CLUSTER - 1)] : 0; }
+
+FN char *
+pw_cluster_ptr(T *t, u32 addr)
+{
+    char *w = window_of(t, rank_at(t, addr));
+    return w ? w + offset_at(addr) : t->block->shared + addr; // no such block: inaccessible
+}
+FN u64 pw_cluster_to_generic(T *t, u32 addr) { return (u64)pw_cluster_ptr(t, addr); }
+FN u32 pw_cluster_from_generic(T *t, u64 a) { return (u32)(a - (u64)t->block->shared); }
+FN u32
+pw_isspacep_cluster(T *t, u64 a)
+{
+    char *w = window_of(t, rank_at(t, pw_cluster_from_generic(t, a)));
+    return w && a - (u64)w < SHARED_WINDOW;
+}
+FN u32 pw_mapa(T *t, u32 addr, u32 rank) { return (rank - t->block->rank) << RT_RANK_SHIFT | offset_at(addr); }
+FN u64
+pw_mapa_generic(T *t, u64 a, u32 rank)
+{
+    return pw_cluster_to_generic(t, pw_mapa(t, pw_cluster_from_generic(t, a), rank));
+}
+FN u32 pw_getctarank(T *t, u32 addr) { return rank_at(t, addr); }
+FN u32 pw_getctarank_generic(T *t, u64 a) { return rank_at(t, pw_cluster_from_generic(t, a)); }
+
+FN u32 pw_isspacep_global(T *t, u64 a) { return !pw_isspacep_cluster(t, a) && !pw_isspacep_local(t, a); }
 
 // ---- atomics --------------------------------------------------------------------------------------------------------
 #define ATOM(op, ty, C, builtin) FN C pw_atom_##op##_##ty(T *t, C *p, C v) { (void)t; return builtin(p, v, __ATOMIC_RELAXED); }
@@ -142,8 +162,6 @@ FN u32 pw_isspacep_global(T *t, u64 a) { return !pw_isspacep_shared(t, a) && !pw
     ATOM(umax, ty, U, __atomic_fetch_max)
 ATOMS(i32, u32, s32)
 ATOMS(i64, u64, s64)
-ATOM(fadd, f32, float, __atomic_fetch_add)
-ATOM(fadd, f64, double, __atomic_fetch_add)
 ATOM(xchg, i16, u16, __atomic_exchange_n)
 ATOM(xchg, i128, u128, __atomic_exchange_n)
 
@@ -177,7 +195,7 @@ ATOM_LOOP(dec_i64, u64, old == 0 || old > v ? v : old - 1)
 
 // Narrow floats: exact in float (or rounded once: a float has more than twice their digits).
 static FN float f16_in(u16 h) { union { u16 u; _Float16 f; } x = {.u = h}; return (float)x.f; }
-static FN u16 f16_out(float f) { union { _Float16 f; u16 u; } x = {.f = (_Float16)f}; return x.u; }
+static FN u16 f16_out(float f) { union { _Float16 f; u16 u; } x = {.f = (_Float16)f}; return f != f ? 0x7fff : x.u; }
 static FN float bf16_in(u16 h) { union { u32 u; float f; } x = {.u = (u32)h << 16}; return x.f; }
 static FN u16
 bf16_out(float f)
@@ -224,6 +242,42 @@ NARROW(bf16, add, add_num)
 NARROW(bf16, min, min_num)
 NARROW(bf16, max, max_num)
 
+// Sums in the units of shared memory: those of the arithmetic instructions. In global memory, f32 flushes and f64 hands a
+// NaN on as it is.
+static FN u32
+f32_sum(u32 a, u32 b)
+{
+    union { u32 u; float f; } x = {a}, y = {b};
+    x.f += y.f;
+    return x.f != x.f ? 0x7fffffff : x.u;
+}
+static FN u32 f32_flushed(u32 a) { return a & 0x7f800000 ? a : a & 0x80000000; }
+static FN u32 f32_sum_flushed(u32 a, u32 b) { return f32_flushed(f32_sum(f32_flushed(a), f32_flushed(b))); }
+static FN u64
+f64_sum(u64 a, u64 b, u64 quiet)
+{
+    union { u64 u; double f; } x = {a}, y = {b}, sum = {.f = x.f + y.f};
+    return y.f != y.f ? b | quiet : x.f != x.f ? a | quiet : sum.u;
+}
+#define QUIET 0x0008000000000000
+
+#define ATOM_SUM(name, F, U, expr)                                                                 \
+    FN F pw_atom_##name(T *t, F *p, F v)                                                           \
+    {                                                                                              \
+        (void)t;                                                                                   \
+        union { U u; F f; } old = {.u = __atomic_load_n((U *)p, __ATOMIC_RELAXED)}, add = {.f = v}; \
+        while (!__atomic_compare_exchange_n((U *)p, &old.u, (expr), 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
+            ;                                                                                      \
+        return old.f;                                                                              \
+    }
+#define IN_SHARED(p) pw_isspacep_shared(t, (u64)(p))
+ATOM_SUM(fadd_f32, float, u32, f32_sum(old.u, add.u))
+ATOM_SUM(fadd_global_f32, float, u32, f32_sum_flushed(old.u, add.u))
+ATOM_SUM(fadd_generic_f32, float, u32, IN_SHARED(p) ? f32_sum(old.u, add.u) : f32_sum_flushed(old.u, add.u))
+ATOM_SUM(fadd_f64, double, u64, f64_sum(old.u, add.u, QUIET))
+ATOM_SUM(fadd_global_f64, double, u64, f64_sum(old.u, add.u, 0))
+ATOM_SUM(fadd_generic_f64, double, u64, f64_sum(old.u, add.u, IN_SHARED(p) ? QUIET : 0))
+
 #define WIDE_MINMAX(op, ty, F, U, rel)                                                             \
     FN F pw_atom_f##op##_##ty(T *t, F *p, F v)                                                     \
     {                                                                                              \
@@ -252,6 +306,9 @@ FN void pw_barrier_arrive(T *t, u32 id, u32 n) { rt_barrier_arrive(t, id, n); }
 FN u32 pw_barrier_red_popc(T *t, u32 id, u32 n, u32 p) { return rt_barrier_red(t, id, n, RT_RED_POPC, p); }
 FN u32 pw_barrier_red_and(T *t, u32 id, u32 n, u32 p) { return rt_barrier_red(t, id, n, RT_RED_AND, p); }
 FN u32 pw_barrier_red_or(T *t, u32 id, u32 n, u32 p) { return rt_barrier_red(t, id, n, RT_RED_OR, p); }
+
+FN void pw_cluster_arrive(T *t) { rt_cluster_arrive(t); }
+FN void pw_cluster_wait(T *t) { rt_cluster_wait(t); }
 
 FN void pw_warp_sync(T *t, u32 mask) { rt_warp(t, RT_SYNC, 0, 0, 0, mask); }
 

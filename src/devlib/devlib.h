@@ -66,6 +66,7 @@ DEV_PICK(upick64, uint64_t)
 
 // ---- math.c -------------------------------------------------------------------------------------
 float pw_m_nan_f32(float x); // NaN of any kind to 0x7fffffff
+double pw_m_nan_f64(double r, double nan); // `nan`, quiet, if it is one, else r
 float pw_m_ftz_f32(float x); // subnormals to zero of the same sign
 // The operand that is no NaN (nan: the NaN); -0 < +0.
 float pw_m_min_f32(float a, float b);

@@ -62,13 +62,13 @@ TO_HALF(bf16, rz, 8, 7, RZ)
 TO_HALF(bf16, rm, 8, 7, RM)
 TO_HALF(bf16, rp, 8, 7, RP)
 
-// tf32 is an f32 whose low 13 bits are 0.
+// tf32 is an f32 whose low 13 bits are 0. All NaNs become one.
 static inline uint32_t
 to_tf32(float x, uint32_t add)
 {
     uint32_t b = bits32(x), finite = __builtin_fabsf(x) < float32(0x7f800000);
     uint32_t v = (b + upick(finite, add, 0)) & ~0x1fffu;
-    return upick(x == x, v, 0x7fffffff);
+    return upick(x == x, v, 0x7fffe000);
 }
 
 DEV uint32_t
@@ -80,7 +80,7 @@ pw_m_cvt_rn_tf32_f32(float x)
 DEV uint32_t
 pw_m_cvt_rna_tf32_f32(float x)
 {
-    return to_tf32(x, 0x1000);
+    return (bits32(x) + 0x1000) & ~0x1fffu; // on the bits, whatever they stand for
 }
 
 DEV uint32_t

@@ -13,6 +13,19 @@ pw_m_nan_f32(float x)
     return pick(x == x, x, A_NAN);
 }
 
+static inline double
+quieted(double nan)
+{
+    return float64(bits64(nan) | 0x0008000000000000);
+}
+
+// `nan`, quiet, if it is one, else r.
+DEV double
+pw_m_nan_f64(double r, double nan)
+{
+    return pick64(nan != nan, quieted(nan), r);
+}
+
 DEV float
 pw_m_ftz_f32(float x)
 {
@@ -29,12 +42,20 @@ pw_m_ftz_f32(float x)
         r = choose(a == b, make(bits(a) join bits(b)), r);                                         \
         return choose(suspect != suspect, a, r);                                                   \
     }
+#define MINMAX_F64(name, order, join)                                                              \
+    DEV double pw_m_##name(double a, double b)                                                     \
+    {                                                                                              \
+        double r = pick64(a order b, a, b);                                                        \
+        r = pick64(a == b, float64(bits64(a) join bits64(b)), r);                                  \
+        r = pick64(b != b, a, r);                                                                  \
+        return pick64((a != a) & (b != b), quieted(b), r);                                         \
+    }
 MINMAX(min_f32, float, bits32, float32, pick, <, |, b)
 MINMAX(max_f32, float, bits32, float32, pick, >, &, b)
 MINMAX(min_nan_f32, float, bits32, float32, pick, <, |, a)
 MINMAX(max_nan_f32, float, bits32, float32, pick, >, &, a)
-MINMAX(min_f64, double, bits64, float64, pick64, <, |, b)
-MINMAX(max_f64, double, bits64, float64, pick64, >, &, b)
+MINMAX_F64(min_f64, <, |)
+MINMAX_F64(max_f64, >, &)
 MINMAX(min_nan_f64, double, bits64, float64, pick64, <, |, a)
 MINMAX(max_nan_f64, double, bits64, float64, pick64, >, &, a)
 
@@ -134,8 +155,10 @@ sine(float u, int32_t quadrant)
 DEV float
 pw_m_sin_approx_f32(float x)
 {
+    // The hardware's angle is a multiple of 2^-25 turns, cut off.
+    float a = __builtin_fabsf(x), small = pick(a < 0x1.921fb6p-23f, __builtin_copysignf(0.0f, x), x);
     struct reduced r = reduce(x);
-    return pick(__builtin_fabsf(x) < 0x1p-12f, x, sine(r.u, r.quadrant));
+    return pick(a < 0x1p-12f, small, sine(r.u, r.quadrant));
 }
 
 DEV float
@@ -187,7 +210,8 @@ upper_half(double x)
 DEV double
 pw_m_rcp_approx_ftz_f64(double x)
 {
-    return pick64(x == x, upper_half(1.0 / upper_half(x)), float64(0x7fffffff00000000));
+    double h = upper_half(x);
+    return pick64(h == h, upper_half(1.0 / h), float64(0x7fffffff00000000));
 }
 
 DEV double

@@ -63,7 +63,8 @@ static CUresult
 unpack(struct parse *p)
 {
     struct code *c = p->code;
-    c->key = hash128(&c->optimize, sizeof c->optimize);
+    int how[2] = {c->optimize, opt_bool(OPT_FMAD)};
+    c->key = hash128(how, sizeof how);
     for (unsigned i = 0; i < source_count(p->src); i++) {
         char *text;
         size_t size;
@@ -94,6 +95,9 @@ parse_one(struct parse *p, unsigned i)
     report(&d, name, p->jit);
     ptx_diags_free(&d);
     if (m) {
+        // As ptxas: never at optimisation level 0.
+        m->no_fmad = !opt_bool(OPT_FMAD) || !ptxas_fmad(source_options(p->src, i)) ||
+                     p->code->optimize == 0;
         vec_push(p->module, m);
         return CUDA_SUCCESS;
     }

@@ -51,7 +51,7 @@ key_of(const struct function *f)
 
 // Kernels are compiled for a shape of block; the first serves whoever asks about the function.
 static CUresult
-compile_locked(struct function *f, const uint32_t block[3], struct backend_kernel **out)
+compile_locked(struct function *f, const struct launch_hint *hint, struct backend_kernel **out)
 {
     struct context *c = f->mod->ctx;
     char dump_name[192];
@@ -60,7 +60,7 @@ compile_locked(struct function *f, const uint32_t block[3], struct backend_kerne
         .kernel = f->func->sym->name,
         .key = key_of(f),
         .optimize = f->mod->code->optimize,
-        .block = {block[0], block[1], block[2]},
+        .hint = *hint,
         .emit = emit,
         .resolve = resolve,
         .user = f,
@@ -77,32 +77,34 @@ compile_locked(struct function *f, const uint32_t block[3], struct backend_kerne
 }
 
 static bool
-fits(const struct function *f, struct backend_kernel *k, const uint32_t block[3])
+fits(const struct function *f, struct backend_kernel *k, const struct launch_hint *hint)
 {
     const struct backend *be = f->mod->ctx->dev->be;
-    return k && (!block[0] || !be->kernel_fits || be->kernel_fits(k, block));
+    return k && (!be->kernel_fits || be->kernel_fits(k, hint));
 }
 
 static struct backend_kernel *
-find_kernel(const struct function *f, const uint32_t block[3])
+find_kernel(const struct function *f, const struct launch_hint *hint)
 {
     for (size_t i = 0; i < vec_len(f->kernels); i++)
-        if (fits(f, f->kernels[i], block))
+        if (fits(f, f->kernels[i], hint))
             return f->kernels[i];
     return NULL;
 }
 
 CUresult
-function_kernel(struct function *f, const uint32_t block[3], struct backend_kernel **out)
+function_kernel(struct function *f, const struct launch_hint *hint, struct backend_kernel **out)
 {
     *out = __atomic_load_n(&f->latest, __ATOMIC_ACQUIRE);
-    if (fits(f, *out, block))
+    if (fits(f, *out, hint))
         return CUDA_SUCCESS;
     pthread_mutex_lock(&f->lock);
     CUresult r = f->failed;
-    *out = find_kernel(f, block);
+    *out = find_kernel(f, hint);
     if (r == CUDA_SUCCESS && !*out)
-        r = compile_locked(f, block, out);
+        r = compile_locked(f, hint, out);
+    else if (*out)
+        __atomic_store_n(&f->latest, *out, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&f->lock);
     return r;
 }
@@ -110,7 +112,7 @@ function_kernel(struct function *f, const uint32_t block[3], struct backend_kern
 CUresult
 function_compile(struct function *f)
 {
-    static const uint32_t any[3] = {0, 0, 0};
+    static const struct launch_hint any = {0};
     struct backend_kernel *k;
-    return function_kernel(f, any, &k);
+    return function_kernel(f, &any, &k);
 }

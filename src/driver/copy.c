@@ -126,12 +126,16 @@ copy_submit(CUstream handle, struct command *c, enum submit_mode mode)
 
 // ---- one run of bytes -----------------------------------------------------
 CUresult
-side_check(const void *p, size_t size, enum side side, const char *role)
+side_check(const void *p, size_t size, enum side side, bool write)
 {
+    const char *role = write ? "destination" : "source";
     if (!p)
         return fail(CUDA_ERROR_INVALID_VALUE, "%s is NULL", role);
-    if (mem_covers(p, size))
-        return CUDA_SUCCESS;
+    if (mem_covers(p, size)) {
+        if (mem_allows(p, size, write))
+            return CUDA_SUCCESS;
+        return fail(CUDA_ERROR_INVALID_VALUE, "%s %p: the mapping does not allow it", role, p);
+    }
     struct mem m;
     if (mem_find(p, &m))
         return fail(CUDA_ERROR_INVALID_VALUE, "%s %p: %zu bytes exceed the allocation of %zu at %p",
@@ -150,9 +154,9 @@ copy1d(void *dst, enum side dst_side, const void *src, enum side src_side, size_
 {
     if (!size)
         return copy_submit(stream, NULL, mode);
-    CUresult r = side_check(dst, size, dst_side, "destination");
+    CUresult r = side_check(dst, size, dst_side, true);
     if (!r)
-        r = side_check(src, size, src_side, "source");
+        r = side_check(src, size, src_side, false);
     if (r)
         return r;
     struct command *c = command_new(CMD_COPY, 0);

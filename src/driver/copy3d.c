@@ -51,7 +51,7 @@ place_in_array(struct end *e, size_t w, size_t h, size_t d)
 }
 
 static CUresult
-place(struct end *e, size_t w, size_t h, size_t d)
+place(struct end *e, size_t w, size_t h, size_t d, bool write)
 {
     if (e->type == CU_MEMORYTYPE_ARRAY)
         return place_in_array(e, w, h, d);
@@ -76,7 +76,7 @@ place(struct end *e, size_t w, size_t h, size_t d)
     if (!ok || !layout(e, base, w, h, d, &span))
         return fail(CUDA_ERROR_INVALID_VALUE, "%s: the box exceeds the address space", e->role);
     return side_check(e->at, span, e->type == CU_MEMORYTYPE_DEVICE ? SIDE_DEVICE : SIDE_HOST,
-                      e->role);
+                      write);
 }
 
 CUresult
@@ -96,9 +96,9 @@ copy3d_command(const CUDA_MEMCPY3D *p, struct command **out)
     struct end dst = {"destination", p->dstMemoryType, p->dstHost, p->dstDevice,
                       p->dstArray,   p->dstXInBytes,   p->dstY,    p->dstZ,
                       p->dstPitch,   p->dstHeight,     NULL,       0};
-    CUresult r = place(&src, w, h, d);
+    CUresult r = place(&src, w, h, d, false);
     if (!r)
-        r = place(&dst, w, h, d);
+        r = place(&dst, w, h, d, true);
     if (r)
         return r;
     struct command *c = command_new(CMD_COPY, 0);

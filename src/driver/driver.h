@@ -28,7 +28,7 @@
 // ---- handles ----------------------------------------------------------------------------------------
 enum obj_type {
     OBJ_CONTEXT = 1, OBJ_MODULE, OBJ_LIBRARY, OBJ_KERNEL, OBJ_FUNCTION, OBJ_STREAM, OBJ_EVENT, OBJ_GRAPH, OBJ_GRAPH_EXEC,
-    OBJ_GRAPH_NODE, OBJ_POOL, OBJ_LINK, OBJ_ARRAY, OBJ_TEXTURE, OBJ_USER, OBJ_TYPES
+    OBJ_GRAPH_NODE, OBJ_POOL, OBJ_LINK, OBJ_ARRAY, OBJ_TEXTURE, OBJ_USER, OBJ_PHYSICAL, OBJ_GREEN, OBJ_RESOURCES, OBJ_TYPES
 };
 
 // First member of every object. A handle is the object's address; it is valid while the address is in the table of live objects,
@@ -227,8 +227,8 @@ struct function {
 CUresult function_resolve(CUfunction handle, struct context *c, struct function **out);
 // Compiles, if needed, for a usual block: to ask about the function.
 CUresult function_compile(struct function *f);
-// The kernel for blocks of that shape, compiled if there is none yet.
-CUresult function_kernel(struct function *f, const uint32_t block[3], struct backend_kernel **out);
+// The kernel for such a launch, compiled if there is none yet.
+CUresult function_kernel(struct function *f, const struct launch_hint *hint, struct backend_kernel **out);
 // Value of an attribute: what was set, else what the kernel and its device say.
 CUresult function_attribute(struct function *f, CUfunction_attribute a, int *value);
 
@@ -295,14 +295,18 @@ struct event {
     struct context *ctx;         // may be gone: use only after event_context says that it is not
     uint64_t ctx_id;
     bool spin;                   // how the host waits
+    struct ipc_event *ipc;       // CU_EVENT_INTERPROCESS: what other processes see and do; else NULL
     unsigned flags;
     pthread_mutex_t lock;
     struct signal *signal;       // of the latest record; NULL: never recorded (counts as done)
     struct capture_mark *captured; // last recorded inside a capture: the nodes that it stands for; guarded by graph_lock
 };
 
+// Makes an event of the context; takes `ipc` (NULL: of this process only).
+CUresult event_new(struct context *c, unsigned flags, struct ipc_event *ipc, CUevent *out);
+
 // ---- memory ---------------------------------------------------------------------------------------------
-enum mem_kind { MK_DEVICE, MK_HOST, MK_REGISTERED, MK_MANAGED, MK_POOL, MK_MODULE, MK_VMM, MK_GRAPH };
+enum mem_kind { MK_DEVICE, MK_HOST, MK_REGISTERED, MK_MANAGED, MK_POOL, MK_MODULE, MK_VMM, MK_GRAPH, MK_IPC };
 
 // One allocation in the table of all allocations, sorted by address, process-wide.
 struct mem {
@@ -311,8 +315,8 @@ struct mem {
     enum mem_kind kind;
     struct context *ctx;
     struct device *dev;
-    unsigned flags;              // CU_MEMHOSTALLOC_*, CU_MEM_ATTACH_*, ...
-    struct pool *pool;           // MK_POOL
+    unsigned flags;              // CU_MEMHOSTALLOC_*, CU_MEM_ATTACH_*, ...; MK_VMM: CU_MEM_ACCESS_FLAGS_*
+    struct pool *pool;           // MK_POOL; MK_IPC: the imported pool that it came from, or NULL
     struct graph_mem *graph;     // MK_GRAPH: memory of an allocation node
     uint64_t buffer_id;          // given by mem_add
     bool sync_memops;
@@ -324,6 +328,8 @@ bool mem_remove(const void *base, struct mem *out); // exactly that base
 bool mem_update(const void *p, void (*fn)(struct mem *m, void *user), void *user); // fn under the table's lock
 // All of [p, p + size) is in one allocation, or in adjacent mappings (MK_VMM). size 0: true.
 bool mem_covers(const void *p, size_t size);
+// No byte of it is in a mapping that may not be read, or with `write` not written.
+bool mem_allows(const void *p, size_t size, bool write);
 // Device memory for internal use (variables of modules): allocates and enters it into the table.
 CUresult mem_new(struct context *c, enum mem_kind kind, size_t size, unsigned flags, void **out);
 // Undoes mem_new and frees to the backend. INVALID_VALUE if base is no such allocation. Does not wait for work that uses it.

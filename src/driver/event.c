@@ -3,6 +3,7 @@
 // the graph.
 #include "driver/driver.h"
 #include "driver/graph.h"
+#include "driver/ipc_event.h"
 #include "api_impl.h"
 
 enum { CREATE_FLAGS = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS };
@@ -36,12 +37,16 @@ event_record_command(struct event *e)
     e->signal = s;
     pthread_mutex_unlock(&e->lock);
     signal_unref(old);
+    if (e->ipc)
+        ipc_event_record(e->ipc, s);
     return c;
 }
 
 struct command *
 event_wait_command(struct event *e)
 {
+    if (e->ipc)
+        return ipc_event_wait_command(e->ipc);
     struct signal *s = event_signal(e);
     if (!s || signal_done(s)) {
         signal_unref(s);
@@ -62,6 +67,21 @@ event_context(const struct event *e)
 
 // ---- life -----------------------------------------------------------------
 CUresult
+event_new(struct context *c, unsigned flags, struct ipc_event *ipc, CUevent *out)
+{
+    struct event *e = object_new(OBJ_EVENT, sizeof *e);
+    e->ctx = c;
+    e->ctx_id = c->obj.id;
+    e->spin =
+        !(flags & CU_EVENT_BLOCKING_SYNC) && (c->flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_SPIN;
+    e->flags = flags;
+    e->ipc = ipc;
+    pthread_mutex_init(&e->lock, NULL);
+    *out = (CUevent)e;
+    return CUDA_SUCCESS;
+}
+
+CUresult
 pw_cuEventCreate(CUevent *out, unsigned flags)
 {
     struct context *c;
@@ -71,15 +91,10 @@ pw_cuEventCreate(CUevent *out, unsigned flags)
     if (!out || flags & ~(unsigned)CREATE_FLAGS ||
         (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING)))
         return fail(CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
-    struct event *e = object_new(OBJ_EVENT, sizeof *e);
-    e->ctx = c;
-    e->ctx_id = c->obj.id;
-    e->spin =
-        !(flags & CU_EVENT_BLOCKING_SYNC) && (c->flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_SPIN;
-    e->flags = flags;
-    pthread_mutex_init(&e->lock, NULL);
-    *out = (CUevent)e;
-    return CUDA_SUCCESS;
+    struct ipc_event *ipc = flags & CU_EVENT_INTERPROCESS ? ipc_event_new() : NULL;
+    if (flags & CU_EVENT_INTERPROCESS && !ipc)
+        return fail(CUDA_ERROR_OPERATING_SYSTEM, "no shared memory for the event");
+    return event_new(c, flags, ipc, out);
 }
 
 CUresult
@@ -92,6 +107,7 @@ pw_cuEventDestroy_v2(CUevent handle)
     object_retire(e);
     capture_forget_event(e);
     signal_unref(e->signal); // a pending record keeps its own reference
+    ipc_event_free(e->ipc);
     pthread_mutex_destroy(&e->lock);
     object_free(e);
     return CUDA_SUCCESS;
@@ -176,6 +192,12 @@ pw_cuEventQuery(CUevent handle)
     struct event *e;
     struct signal *s;
     CUresult r = event_ask(handle, &e, &s);
+    if (!r && e->ipc) {
+        int error;
+        bool done = ipc_event_done(e->ipc, &error);
+        signal_unref(s);
+        return done ? (CUresult)error : CUDA_ERROR_NOT_READY;
+    }
     if (r || !s)
         return r;
     r = signal_done(s) ? (CUresult)signal_wait(s, false) : CUDA_ERROR_NOT_READY;
@@ -189,9 +211,15 @@ pw_cuEventSynchronize(CUevent handle)
     struct event *e;
     struct signal *s;
     CUresult r = event_ask(handle, &e, &s);
-    if (r || !s)
+    if (!r && e->ipc) {
+        int error;
+        ipc_event_wait(e->ipc, &error);
+        r = (CUresult)error;
+    } else if (r || !s) {
         return r;
-    r = (CUresult)signal_wait(s, e->spin);
+    } else {
+        r = (CUresult)signal_wait(s, e->spin);
+    }
     signal_unref(s);
     struct context *c = event_context(e);
     if (c && c->dev->be->flush_printf)

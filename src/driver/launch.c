@@ -166,21 +166,21 @@ CUresult
 launch_command(struct function *f, const struct launch_shape *s, void **params, void **extra,
                struct command **out)
 {
-    struct backend_kernel *kernel;
     CUresult r = check_shape(f, s);
-    if (r == CUDA_SUCCESS)
-        r = function_kernel(f, s->block, &kernel);
-    if (r == CUDA_SUCCESS)
-        r = check_resources(f, s);
     if (r != CUDA_SUCCESS)
         return r;
     struct command *c = command_new(CMD_LAUNCH, (size_t)f->func->param_size);
+    struct launch_hint hint = {.params = c->launch.params, .param_size = (size_t)f->func->param_size};
+    memcpy(hint.block, s->block, sizeof hint.block);
     r = copy_params(f->func, params, extra, c->launch.params);
+    if (r == CUDA_SUCCESS)
+        r = function_kernel(f, &hint, &c->launch.kernel);
+    if (r == CUDA_SUCCESS)
+        r = check_resources(f, s);
     if (r != CUDA_SUCCESS) {
         command_free(c);
         return r;
     }
-    c->launch.kernel = kernel;
     c->launch.name = f->func->sym->name;
     memcpy(c->launch.grid, s->grid, sizeof s->grid);
     memcpy(c->launch.block, s->block, sizeof s->block);

@@ -45,6 +45,7 @@ release(const struct mem *m)
         break;
     case MK_REGISTERED:
     case MK_VMM:
+    case MK_IPC:
         break; // memory of others
     case MK_MANAGED:
         managed_forget(m->addr, m->size);
@@ -68,6 +69,7 @@ void
 mem_forget_context(struct context *c)
 {
     struct mem m;
+    ipc_forget_context(c);
     while (mem_remove_context(c, &m))
         release(&m);
     pool_forget_context(c);
@@ -129,13 +131,17 @@ pw_cuMemFree_v2(CUdeviceptr ptr)
         return r;
     struct mem m;
     const void *p = (const void *)(uintptr_t)ptr;
-    if (!mem_find(p, &m) || m.addr != ptr ||
-        (m.kind != MK_DEVICE && m.kind != MK_MANAGED && m.kind != MK_POOL && m.kind != MK_GRAPH))
+    if (!mem_find(p, &m) || m.addr != ptr || (m.kind == MK_IPC && !m.pool) ||
+        (m.kind != MK_IPC && m.kind != MK_DEVICE && m.kind != MK_MANAGED && m.kind != MK_POOL && m.kind != MK_GRAPH))
         return fail(CUDA_ERROR_INVALID_VALUE, "%p is not the start of device memory", p);
     r = capture_check_unsafe_call();
     if (r)
         return r;
     r = streams_wait(m.ctx);
+    if (m.kind == MK_IPC) {
+        CUresult closed = ipc_close((void *)m.addr);
+        return r ? r : closed;
+    }
     if (m.kind == MK_GRAPH)
         return graph_mem_free(m.graph) ? r : fail(CUDA_ERROR_INVALID_VALUE, "%p is free", p);
     CUresult freed = mem_delete(p);

@@ -21,9 +21,9 @@ enum submit_mode {
 CUresult copy_submit(CUstream stream, struct command *c, enum submit_mode mode);
 CUresult fill_submit(CUstream stream, struct command *c, enum submit_mode mode);
 
-// What a pointer argument may be: memory that the driver knows, host memory, or any.
+// What a pointer argument may be: memory that the driver knows, host memory, or any. `write`: it is the destination.
 enum side { SIDE_DEVICE, SIDE_HOST };
-CUresult side_check(const void *p, size_t size, enum side side, const char *role);
+CUresult side_check(const void *p, size_t size, enum side side, bool write);
 
 // Check and build: *out is NULL with success when there is nothing to copy or fill.
 CUresult copy3d_command(const CUDA_MEMCPY3D *p, struct command **out);
@@ -33,6 +33,28 @@ CUresult array_get(CUarray handle, struct array **out);
 
 // Advice for ranges of managed memory ends with the allocation (managed.c).
 void managed_forget(uintptr_t addr, size_t size);
+
+// ---- memory of other processes (ipc.c) ------------------------------------
+// Where an allocation lies, for another process of this machine; as many bytes as CUDA's handles have.
+struct ipc_place {
+    uint32_t magic;
+    int32_t pid, fd;  // the file is open there under that number
+    uint32_t shift;   // of a pointer in the allocation (pools)
+    uint64_t inode;   // of the file, to notice that the numbers mean something else by now
+    uint64_t offset, size; // bytes, of the allocation in the file
+    uint64_t reserved[2];
+};
+_Static_assert(sizeof(struct ipc_place) == CU_IPC_HANDLE_SIZE, "");
+
+// Fills in the place of [p, p + size), memory that the backend allocated in the context.
+CUresult ipc_export(struct context *c, void *p, size_t size, struct ipc_place *out);
+// Maps it: again the same address when it is mapped already. `pool`: for the table of allocations.
+CUresult ipc_import(struct context *c, const struct ipc_place *place, struct pool *pool, void **out);
+// Ends one import of the memory at its address.
+CUresult ipc_close(void *p);
+void ipc_forget_context(const struct context *c);
+// The file that `place` names, opened here, or -1.
+int ipc_open_file(int pid, int fd, uint64_t inode);
 
 // ---- pools ----------------------------------------------------------------
 struct pool_chunk;

@@ -43,7 +43,7 @@ fill_command(const CUDA_MEMSET_NODE_PARAMS *p, struct command **out)
         __builtin_add_overflow(span, row, &span))
         return fail(CUDA_ERROR_INVALID_VALUE, "%zu x %zu elements of %u bytes, pitch %zu", p->width,
                     p->height, e, p->pitch);
-    CUresult r = side_check((void *)(uintptr_t)p->dst, span, SIDE_DEVICE, "destination");
+    CUresult r = side_check((void *)(uintptr_t)p->dst, span, SIDE_DEVICE, true);
     if (r)
         return r;
     struct command *c = command_new(CMD_FILL, 0);

@@ -142,6 +142,21 @@ mem_covers(const void *p, size_t size)
 }
 
 bool
+mem_allows(const void *p, size_t size, bool write)
+{
+    unsigned need = write ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ;
+    uintptr_t end = (uintptr_t)p + size;
+    bool ok = true;
+    pthread_rwlock_rdlock(&lock);
+    size_t i = upper_bound((uintptr_t)p);
+    for (i -= i > 0; ok && i < vec_len(table) && table[i].addr < end; i++)
+        ok = table[i].mem->kind != MK_VMM || (table[i].mem->flags & need) == need ||
+             table[i].addr + table[i].mem->size <= (uintptr_t)p;
+    pthread_rwlock_unlock(&lock);
+    return ok;
+}
+
+bool
 mem_overlaps(const void *p, size_t size)
 {
     uintptr_t addr = (uintptr_t)p;

@@ -45,6 +45,9 @@ CUresult source_text(const struct code_source *src, unsigned i, char **text, siz
 const char *source_options(const struct code_source *src, unsigned i);
 const char *source_name(const struct code_source *src, unsigned i);
 
+// Do the options let mul and add be contracted? (ptxas.c)
+bool ptxas_fmad(const char *options);
+
 // Parses and links. The code has one reference. Nothing of the source is needed afterwards.
 CUresult code_new(const struct code_source *src, struct jit *j, struct code **out);
 struct code *code_ref(struct code *c);

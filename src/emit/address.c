@@ -135,7 +135,8 @@ em_pointer(struct emitter *e, const struct ptx_inst *i, const struct ptx_operand
         em_refuse(e, i, "uses a 32-bit address: modules of .address_size 32 are not supported");
     if (space == PTX_SPACE_SHARED) {
         LLVMValueRef at = shared_address(e, i, o);
-        return em_pw(e, "shared.ptr", em_pointer_type(e, space), &at, 1);
+        const char *fn = em_names_cluster(i, 0) ? "cluster.ptr" : "shared.ptr";
+        return em_pw(e, fn, em_pointer_type(e, space), &at, 1);
     }
     if (!has_base(o) && o->sym && o->sym->kind != PTX_SYM_FUNC)
         return advance(e, em_var_pointer(e, o->sym), o->off);
@@ -171,6 +172,32 @@ em_from_generic(struct emitter *e, LLVMValueRef address, enum ptx_space space)
     default:
         return address;
     }
+}
+
+// ---- operands of instructions with several addresses
+bool
+em_names_cluster(const struct ptx_inst *i, unsigned n)
+{
+    for (unsigned k = 0, seen = 0; k < i->nmod; k++) {
+        bool cluster = i->mod[k] == PTX_MOD_SHARED_CLUSTER;
+        if ((cluster || i->mod[k] == PTX_MOD_SHARED_CTA) && seen++ == n)
+            return cluster;
+    }
+    return false;
+}
+
+LLVMValueRef
+em_generic_operand(struct emitter *e, const struct ptx_inst *i, unsigned k, enum ptx_space space)
+{
+    if (space == PTX_SPACE_GENERIC && i->operand[k].kind == PTX_O_ADDR && i->operand[k].sym)
+        space = em_symbol_space(ptx_def(i->operand[k].sym));
+    return em_to_generic(e, em_address(e, i, &i->operand[k], space), space);
+}
+
+LLVMValueRef
+em_cluster_operand(struct emitter *e, const struct ptx_inst *i, unsigned k)
+{
+    return em_address(e, i, &i->operand[k], PTX_SPACE_SHARED);
 }
 
 bool

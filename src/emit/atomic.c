@@ -73,6 +73,15 @@ is_minmax(const struct ptx_inst *i)
     return ptx_has(i, PTX_MOD_MIN) || ptx_has(i, PTX_MOD_MAX);
 }
 
+// Sums of f32 and f64 depend on the memory that they are formed in.
+static const char *
+memory_of_sum(const struct ptx_inst *i, enum ptx_type t)
+{
+    if (!ptx_has(i, PTX_MOD_ADD) || (t != PTX_F32 && t != PTX_F64) || i->space == PTX_SPACE_SHARED)
+        return "";
+    return i->space == PTX_SPACE_GLOBAL ? ".global" : ".generic";
+}
+
 static bool
 describe(struct emitter *e, const struct ptx_inst *i, struct rmw *r)
 {
@@ -91,7 +100,8 @@ describe(struct emitter *e, const struct ptx_inst *i, struct rmw *r)
     r->bytes = ptx_type_bits(r->type) / 8;
     r->order = em_order(i, EM_RELAXED);
     r->scope = em_scope(i, "gpu");
-    snprintf(r->name, sizeof r->name, "atom.%s%s.%s.%s", kind, op, type, r->scope);
+    snprintf(r->name, sizeof r->name, "atom.%s%s%s.%s.%s", kind, op, memory_of_sum(i, r->type), type,
+             r->scope);
     return true;
 }
 

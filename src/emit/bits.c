@@ -295,11 +295,13 @@ emit_fns(struct emitter *e, const struct ptx_inst *i)
 }
 
 // ---- fields -------------------------------------------------------------------------------------
-// Operand k's low byte: positions and lengths of bfe and bfi.
+// Positions and lengths of bfe and bfi: the operand's low byte, as the ISA says. The 64-bit forms
+// are no instructions of the hardware and look at all of it.
 static LLVMValueRef
 byte_operand(struct emitter *e, const struct ptx_inst *i, unsigned k)
 {
-    return ir_and(e, em_src(e, i, k, PTX_U32), em_int(e, e->i32, 0xff));
+    LLVMValueRef v = em_src(e, i, k, PTX_U32);
+    return ptx_type_bits(ar_type(i)) == 64 ? v : ir_and(e, v, em_int(e, e->i32, 0xff));
 }
 
 // The lowest `len` bits set; all of them from the width on.

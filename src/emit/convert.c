@@ -17,13 +17,15 @@ is_scalar_int(enum ptx_type t)
     return (t >= PTX_U8 && t <= PTX_S64) || (t >= PTX_B8 && t <= PTX_B64);
 }
 
-// A float operand as LLVM float or double: halves widened, f32 flushed for .ftz.
+// A float operand as LLVM float or double: halves widened, f32 flushed for .ftz, but not on its way
+// to an f16, all of whose bits can tell.
 static LLVMValueRef
 float_source(struct emitter *e, const struct ptx_inst *i, unsigned k, enum ptx_type t)
 {
     if (t == PTX_F16 || t == PTX_BF16)
         return half_to_float(e, half_lane(e, i, k, t, 0), t == PTX_BF16);
-    return ar_ftz(e, i, em_src(e, i, k, t));
+    LLVMValueRef v = em_src(e, i, k, t);
+    return ar_type(i) == PTX_F16 ? v : ar_ftz(e, i, v);
 }
 
 // Rounds to an integral value if the instruction says so (rni rzi rmi rpi).
@@ -98,20 +100,24 @@ largest(enum ptx_type t)
     case PTX_F16:
     case PTX_F16X2:
         return 65504;
-    case PTX_TF32:
-        return 0x1.ffcp127;
     default:
         return 0x1.fep127; // bf16
     }
+}
+
+static LLVMValueRef
+relu(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v)
+{
+    LLVMValueRef zero = em_flt(e, e->f32, 0);
+    return ptx_has(i, PTX_MOD_RELU) ? ir_select(e, ir_fcmp(e, LLVMRealUGT, v, zero), v, zero) : v;
 }
 
 // .relu and .satfinite on an f32 value; NaN stays.
 static LLVMValueRef
 limit(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v, enum ptx_type t)
 {
-    LLVMValueRef zero = em_flt(e, e->f32, 0), max = em_flt(e, e->f32, largest(t));
-    if (ptx_has(i, PTX_MOD_RELU))
-        v = ir_select(e, ir_fcmp(e, LLVMRealUGT, v, zero), v, zero);
+    LLVMValueRef max = em_flt(e, e->f32, largest(t));
+    v = relu(e, i, v);
     if (!ptx_has(i, PTX_MOD_SATFINITE))
         return v;
     LLVMValueRef over = ir_fcmp(e, LLVMRealOGT, ir_call1(e, "llvm.fabs", v), max);
@@ -125,23 +131,61 @@ to_half(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v, bool bf16)
     return half_from_float(e, limit(e, i, v, bf16 ? PTX_BF16 : PTX_F16), bf16, ar_rounding(i));
 }
 
+// An f64 that an f32 must not hold as a subnormal: zero of its sign. Decided before rounding.
+static LLVMValueRef
+flush_for_float(struct emitter *e, LLVMValueRef v)
+{
+    LLVMValueRef tiny =
+        ir_fcmp(e, LLVMRealOLT, ir_call1(e, "llvm.fabs", v), em_flt(e, e->f64, 0x1p-126));
+    return ir_select(e, tiny, ir_call2(e, "llvm.copysign", em_flt(e, e->f64, 0), v), v);
+}
+
+// f64 to f32. A NaN keeps its sign and the upper bits of its payload.
+static LLVMValueRef
+narrow(struct emitter *e, const struct ptx_inst *i, const char *rounding, LLVMValueRef v)
+{
+    if (ptx_has(i, PTX_MOD_FTZ))
+        v = flush_for_float(e, v);
+    return rounding[1] == 'n' ? ir_fptrunc(e, v, e->f32)
+                              : named_conversion(e, rounding, "f32", "f64", e->f32, v);
+}
+
+// The half that an f64 becomes; a NaN as in `narrow`.
+static LLVMValueRef
+half_of_double(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v, bool bf16)
+{
+    LLVMValueRef f = narrow(e, i, "odd", v), number = to_half(e, i, f, bf16);
+    LLVMValueRef bits = em_bits(e, v, e->i64);
+    LLVMValueRef sign = ir_and(e, ir_lshr(e, bits, em_int(e, e->i64, 48)), em_int(e, e->i64, 0x8000));
+    LLVMValueRef payload = ir_lshr(e, bits, em_int(e, e->i64, bf16 ? 45 : 42));
+    payload = ir_and(e, payload, em_int(e, e->i64, bf16 ? 0x7f : 0x3ff));
+    LLVMValueRef quiet = ir_or(e, payload, em_int(e, e->i64, bf16 ? 0x7fc0 : 0x7e00));
+    LLVMValueRef nan = ir_trunc(e, ir_or(e, sign, quiet), e->i16);
+    return ir_select(e, ir_isnan(e, v), nan, number);
+}
+
+static LLVMValueRef
+double_of_float(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v)
+{
+    if (ptx_has(i, PTX_MOD_FTZ))
+        v = ar_canonical(e, v);
+    return ir_fpext(e, v, e->f64);
+}
+
 // Writes v (float or double) as type d, rounded.
 static bool
 write_float(struct emitter *e, const struct ptx_inst *i, enum ptx_type d, LLVMValueRef v)
 {
     bool from_double = LLVMTypeOf(v) == e->f64, half = d == PTX_F16 || d == PTX_BF16;
-    const char *rounding = half ? "odd" : ar_rounding(i);
     if (ptx_has(i, PTX_MOD_SAT))
         v = em_saturate(e, v);
-    if (from_double && d != PTX_F64)
-        v = rounding[1] == 'n' ? ir_fptrunc(e, v, e->f32)
-                               : named_conversion(e, rounding, "f32", "f64", e->f32, v);
     if (half)
-        em_dst(e, i, 0, PTX_B16, to_half(e, i, v, d == PTX_BF16));
+        v = from_double ? half_of_double(e, i, v, d == PTX_BF16) : to_half(e, i, v, d == PTX_BF16);
     else if (d == PTX_F64)
-        em_dst(e, i, 0, d, from_double ? v : ir_fpext(e, v, e->f64));
+        v = from_double ? v : double_of_float(e, i, v);
     else
-        em_dst(e, i, 0, d, ar_canonical(e, ar_ftz(e, i, v)));
+        v = from_double ? narrow(e, i, ar_rounding(i), v) : ar_canonical(e, ar_ftz(e, i, v));
+    em_dst(e, i, 0, half ? PTX_B16 : d, v);
     return true;
 }
 
@@ -175,9 +219,22 @@ int_to_float(struct emitter *e, const struct ptx_inst *i, enum ptx_type d, enum 
     return write_float(e, i, d, v);
 }
 
+// cvt to f32 of an f32 or a bf16 without flushing, saturating or rounding to an integer: a move.
+static bool
+is_move(const struct ptx_inst *i, enum ptx_type d, enum ptx_type s)
+{
+    return d == PTX_F32 && (s == PTX_F32 || s == PTX_BF16) && !ptx_has(i, PTX_MOD_FTZ) &&
+           !ptx_has(i, PTX_MOD_SAT) && !ptx_has(i, PTX_MOD_RNI) && !ptx_has(i, PTX_MOD_RZI) &&
+           !ptx_has(i, PTX_MOD_RMI) && !ptx_has(i, PTX_MOD_RPI);
+}
+
 static bool
 float_to_float(struct emitter *e, const struct ptx_inst *i, enum ptx_type d, enum ptx_type s)
 {
+    if (is_move(i, d, s)) {
+        em_dst(e, i, 0, d, float_source(e, i, 1, s));
+        return true;
+    }
     return write_float(e, i, d, round_integral(e, i, float_source(e, i, 1, s), NULL));
 }
 
@@ -185,8 +242,15 @@ static bool
 float_to_tf32(struct emitter *e, const struct ptx_inst *i)
 {
     const char *rounding = ptx_has(i, PTX_MOD_RNA) ? "rna" : ar_rounding(i);
-    LLVMValueRef v = limit(e, i, em_src(e, i, 1, PTX_F32), PTX_TF32);
-    em_dst(e, i, 0, PTX_B32, named_conversion(e, rounding, "tf32", "f32", e->i32, v));
+    LLVMValueRef v = relu(e, i, em_src(e, i, 1, PTX_F32));
+    v = named_conversion(e, rounding, "tf32", "f32", e->i32, v);
+    if (ptx_has(i, PTX_MOD_SATFINITE)) {
+        // rna makes infinities of some NaNs, so what is too large shows after rounding only.
+        LLVMValueRef sign = em_int(e, e->i32, 1u << 31), max = em_int(e, e->i32, 0x7f7fe000);
+        LLVMValueRef mag = ir_and(e, v, ir_not(e, sign));
+        v = ir_or(e, ir_and(e, v, sign), ir_call2(e, "llvm.umin", mag, max));
+    }
+    em_dst(e, i, 0, PTX_B32, v);
     return true;
 }
 

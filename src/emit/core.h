@@ -48,6 +48,7 @@ struct emit_func {
     struct intmap local;    // struct ptx_sym * -> pointer: parameters, .param and .local variables
     LLVMValueRef ret;       // memory of the first result when it is returned by value
     LLVMValueRef carry;
+    struct em_contract *contract; // ninst, by statement; NULL: nothing to contract (contract.c)
     LLVMMetadataRef scope; // DISubprogram or NULL
 };
 
@@ -110,6 +111,12 @@ enum ptx_space em_symbol_space(const struct ptx_sym *sym);
 LLVMValueRef em_to_generic(struct emitter *e, LLVMValueRef address, enum ptx_space space);
 LLVMValueRef em_from_generic(struct emitter *e, LLVMValueRef address,
                              enum ptx_space space); // i64 for all spaces
+// Address of operand k as a number that is good in every space (i64), and as one in shared::cluster (i32).
+LLVMValueRef em_generic_operand(struct emitter *e, const struct ptx_inst *i, unsigned k,
+                                enum ptx_space space);
+LLVMValueRef em_cluster_operand(struct emitter *e, const struct ptx_inst *i, unsigned k);
+// Is the n-th of the shared spaces that the instruction names shared::cluster?
+bool em_names_cluster(const struct ptx_inst *i, unsigned n);
 // Does an access to [o] read the kernel's parameter block, which nobody writes?
 bool em_is_kernel_parameter(struct emitter *e, const struct ptx_inst *i,
                             const struct ptx_operand *o, enum ptx_space space);
@@ -151,6 +158,12 @@ void em_fence(struct emitter *e, const char *order, const char *scope);
 // The fences that make acquire and release of a relaxed operation between them.
 void em_fence_before(struct emitter *e, enum em_order o, const char *scope);
 void em_fence_after(struct emitter *e, enum em_order o, const char *scope);
+
+// ---- mbarrier.c ---------------------------------------------------------------------------------
+// Generic address of the mbarrier object that operand k names; `cluster`: in shared::cluster.
+LLVMValueRef em_generic_barrier(struct emitter *e, const struct ptx_inst *i, unsigned k, bool cluster);
+// So many bytes have come that the object's phase waits for.
+void em_complete_tx(struct emitter *e, LLVMValueRef barrier, LLVMValueRef bytes);
 
 // ---- attributes.c -------------------------------------------------------------------------------
 // Attributes of a pw.* declaration, by its name.

@@ -2,7 +2,7 @@
 // emit_kernel: from a kernel of a linked program to one LLVM module.
 #include "emit/core.h"
 
-const unsigned emit_version = 1;
+const unsigned emit_version = 2;
 
 static void
 cache_types(struct emitter *e)

@@ -28,6 +28,54 @@ LLVMModuleRef emit_kernel(LLVMContextRef ctx, struct ptx_program *p, struct ptx_
 // mem2reg and before the device library is linked in.
 void emit_sink_nans(LLVMModuleRef m);
 
+// ---- numbers in calls of pw.bulk.reduce, pw.tensor and pw.tensormap.replace (pw.md, Asynchronous copies)
+enum emit_red {
+    EMIT_RED_ADD,
+    EMIT_RED_MIN,
+    EMIT_RED_MAX,
+    EMIT_RED_INC,
+    EMIT_RED_DEC,
+    EMIT_RED_AND,
+    EMIT_RED_OR,
+    EMIT_RED_XOR,
+    EMIT_REDS
+};
+enum emit_number {
+    EMIT_U32,
+    EMIT_S32,
+    EMIT_U64,
+    EMIT_S64,
+    EMIT_F16,
+    EMIT_BF16,
+    EMIT_F32,
+    EMIT_F64
+};
+enum emit_tensor {
+    EMIT_TENSOR_LOAD,
+    EMIT_TENSOR_STORE,
+    EMIT_TENSOR_REDUCE, // with an operation in bits 16..
+    EMIT_TENSOR_DIRECTION = 3,
+    EMIT_TENSOR_TILE = 0 << 4,
+    EMIT_TENSOR_ROWS = 1 << 4, // four rows of a matrix: tile::gather4, tile::scatter4
+    EMIT_TENSOR_IM2COL = 2 << 4,
+    EMIT_TENSOR_MODE = 15 << 4,
+    EMIT_TENSOR_RANK_SHIFT = 8, // bits 8..11: dimensions
+    EMIT_TENSOR_RED_SHIFT = 16
+};
+enum emit_tensormap_field {
+    EMIT_MAP_ADDRESS,
+    EMIT_MAP_RANK,
+    EMIT_MAP_BOX,
+    EMIT_MAP_DIM,
+    EMIT_MAP_STRIDE,
+    EMIT_MAP_ELEMENT_STRIDE,
+    EMIT_MAP_TYPE,
+    EMIT_MAP_INTERLEAVE,
+    EMIT_MAP_SWIZZLE,
+    EMIT_MAP_ATOMICITY,
+    EMIT_MAP_FILL
+};
+
 // Changes whenever emitted code changes in meaning: part of every cache key.
 extern const unsigned emit_version;
 

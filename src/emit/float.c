@@ -2,7 +2,7 @@
 // Arithmetic of f32, f64 and f32x2, and the handlers that serve integers and floats alike.
 #include <stdio.h>
 
-#include "emit/arith.h"
+#include "emit/contract.h"
 
 // ---- rounding, flushing, NaNs -------------------------------------------------------------------
 const char *
@@ -61,7 +61,7 @@ directed(struct emitter *e, const char *op, const char *rounding, LLVMValueRef *
 }
 
 static LLVMValueRef
-rounded(struct emitter *e, enum arith_op op, const char *rounding, LLVMValueRef *a)
+rounded_any_nan(struct emitter *e, enum arith_op op, const char *rounding, LLVMValueRef *a)
 {
     static const char *const name[] = {
         [AR_ADD] = "add", [AR_SUB] = "add", [AR_MUL] = "mul", [AR_FMA] = "fma"};
@@ -81,6 +81,22 @@ rounded(struct emitter *e, enum arith_op op, const char *rounding, LLVMValueRef 
     default:
         return ir_call3(e, "llvm.fma", a[0], a[1], a[2]);
     }
+}
+
+// Of several NaN operands f64 units deliver the second, else the third. A lone one the CPU passes
+// on in the same way: quiet, and else unchanged.
+static LLVMValueRef
+rounded(struct emitter *e, enum arith_op op, const char *rounding, LLVMValueRef *a)
+{
+    LLVMValueRef r = rounded_any_nan(e, op, rounding, a);
+    if (LLVMTypeOf(r) != e->f64)
+        return r;
+    for (unsigned k = op == AR_FMA ? 2 : 1; k; k--) {
+        LLVMValueRef arg[] = {r, a[k]};
+        if (!LLVMIsAConstantFP(a[k]))
+            r = em_math(e, "pw.m.nan.f64", e->f64, arg, 2);
+    }
+    return r;
 }
 
 // ---- minimum and maximum ------------------------------------------------------------------------
@@ -145,7 +161,8 @@ float_pair(struct emitter *e, const struct ptx_inst *i, enum arith_op op, unsign
         LLVMValueRef a[3] = {0};
         for (unsigned k = 0; k < n; k++)
             a[k] = ar_ftz(e, i, pair_lane(e, src[k], l));
-        LLVMValueRef r = finish(e, i, rounded(e, op, ar_rounding(i), a));
+        enum arith_op what = em_contract(e, op, l, a);
+        LLVMValueRef r = finish(e, i, rounded(e, what, ar_rounding(i), a));
         lane[l] = ir_zext(e, em_bits(e, r, e->i32), e->i64);
     }
     em_dst(e, i, 0, PTX_F32X2, ir_or(e, lane[0], ir_shl(e, lane[1], em_int(e, e->i64, 32))));
@@ -156,8 +173,10 @@ static bool
 float_sign(struct emitter *e, const struct ptx_inst *i, enum ptx_type t, bool negate)
 {
     LLVMValueRef v = ar_ftz(e, i, em_src(e, i, 1, t));
-    v = negate ? LLVMBuildFNeg(e->b, v, "") : ir_call1(e, "llvm.fabs", v);
-    em_dst(e, i, 0, t, ar_canonical(e, v)); // f64 units pass NaNs through, f32 ones do not
+    LLVMValueRef r = negate ? LLVMBuildFNeg(e->b, v, "") : ir_call1(e, "llvm.fabs", v);
+    LLVMValueRef arg[] = {r, v}; // the sign of a NaN stays
+    r = t == PTX_F64 ? em_math(e, "pw.m.nan.f64", e->f64, arg, 2) : ar_canonical(e, r);
+    em_dst(e, i, 0, t, r);
     return true;
 }
 
@@ -175,6 +194,7 @@ float_arith(struct emitter *e, const struct ptx_inst *i, enum arith_op op)
     LLVMValueRef a[3] = {0};
     for (unsigned k = 0; k < n; k++)
         a[k] = float_src(e, i, op, k + 1);
+    op = em_contract(e, op, 0, a);
     em_dst(e, i, 0, t, finish(e, i, rounded(e, op, ar_rounding(i), a)));
     return true;
 }
@@ -215,7 +235,8 @@ emit_copysign(struct emitter *e, const struct ptx_inst *i)
 }
 
 // ---- testp --------------------------------------------------------------------------------------
-// Each property is a range of the magnitude's bit pattern: from <= |x| < from + count.
+// Each property is a range of the magnitude's bit pattern: from <= |x| < from + count. Zero counts
+// as normal, too.
 struct fp_range {
     uint64_t from, count;
 };
@@ -255,19 +276,49 @@ emit_testp(struct emitter *e, const struct ptx_inst *i)
     LLVMValueRef bits = em_src(e, i, 1, wide ? PTX_B64 : PTX_B32);
     LLVMValueRef mag = ir_and(e, bits, em_int(e, it, wide ? INT64_MAX : INT32_MAX));
     LLVMValueRef offset = ir_sub(e, mag, em_int(e, it, r.from));
-    em_dst(e, i, 0, PTX_PRED, ir_icmp(e, LLVMIntULT, offset, em_int(e, it, r.count)));
+    LLVMValueRef p = ir_icmp(e, LLVMIntULT, offset, em_int(e, it, r.count));
+    if (ptx_has(i, PTX_MOD_NORMAL))
+        p = ir_or(e, p, ir_icmp(e, LLVMIntEQ, mag, em_int(e, it, 0)));
+    em_dst(e, i, 0, PTX_PRED, p);
     return true;
 }
 
 // ---- div rcp sqrt rsqrt and the approximations --------------------------------------------------
-// div.approx: documented to give 0 (or NaN for an infinite dividend) for a divisor above 2^126.
-static LLVMValueRef
-div_approx(struct emitter *e, LLVMValueRef a, LLVMValueRef b)
+// a, b or both scaled by `by` where the magnitude of b is beyond `limit` in the sense of `order`.
+static void
+scale_quotient(struct emitter *e, LLVMRealPredicate order, double limit, double by, LLVMValueRef *a,
+               LLVMValueRef *b)
 {
-    LLVMValueRef huge =
-        ir_fcmp(e, LLVMRealOGT, ir_call1(e, "llvm.fabs", b), em_flt(e, e->f32, 0x1p126));
-    LLVMValueRef zero = ir_call2(e, "llvm.copysign", em_flt(e, e->f32, 0), b);
-    return ir_select(e, huge, ir_fmul(e, a, zero), ir_fdiv(e, a, b));
+    LLVMValueRef beyond =
+        ir_fcmp(e, order, ir_call1(e, "llvm.fabs", *b), em_flt(e, e->f32, limit));
+    LLVMValueRef factor = ir_select(e, beyond, em_flt(e, e->f32, by), em_flt(e, e->f32, 1));
+    *a = ir_fmul(e, *a, factor);
+    *b = ir_fmul(e, *b, factor);
+}
+
+// a * (1 / b). div.approx takes the reciprocal of a divisor above 2^126 as 0; div.full scales.
+static LLVMValueRef
+div_approx(struct emitter *e, const struct ptx_inst *i, LLVMValueRef a, LLVMValueRef b)
+{
+    if (ptx_has(i, PTX_MOD_FULL))
+        scale_quotient(e, LLVMRealOGT, 0x1p126, 0x1p-2, &a, &b);
+    if (!ptx_has(i, PTX_MOD_FTZ))
+        scale_quotient(e, LLVMRealOLT, 0x1p-126, 0x1p24, &a, &b);
+    LLVMValueRef r = em_math(e, "pw.m.rcp.approx.f32", e->f32, &b, 1);
+    return ir_fmul(e, a, em_flush(e, r));
+}
+
+// With .ftz, division and its kin flush what is below the normal numbers before rounding, where
+// rounding up would make it one.
+static LLVMValueRef
+flush_tiny(struct emitter *e, const struct ptx_inst *i, const char *op, LLVMValueRef *arg, unsigned n,
+           LLVMValueRef r)
+{
+    if (!ptx_has(i, PTX_MOD_FTZ) || ptx_has(i, PTX_MOD_RZ))
+        return r;
+    LLVMValueRef cut = ir_call1(e, "llvm.fabs", directed(e, op, "rz", arg, n));
+    LLVMValueRef tiny = ir_fcmp(e, LLVMRealOLT, cut, em_flt(e, e->f32, 0x1p-126));
+    return ir_select(e, tiny, ir_call2(e, "llvm.copysign", em_flt(e, e->f32, 0), r), r);
 }
 
 static LLVMValueRef
@@ -275,9 +326,11 @@ float_div(struct emitter *e, const struct ptx_inst *i, LLVMValueRef a, LLVMValue
 {
     LLVMValueRef arg[] = {a, b};
     const char *rounding = ar_rounding(i);
-    if (ptx_has(i, PTX_MOD_APPROX))
-        return div_approx(e, a, b);
-    return rounding[1] == 'n' ? ir_fdiv(e, a, b) : directed(e, "div", rounding, arg, 2);
+    if (ptx_has(i, PTX_MOD_APPROX) || ptx_has(i, PTX_MOD_FULL))
+        return div_approx(e, i, a, b);
+    if (rounding[1] == 'n')
+        return ir_fdiv(e, a, b);
+    return flush_tiny(e, i, "div", arg, 2, directed(e, "div", rounding, arg, 2));
 }
 
 bool
@@ -309,7 +362,7 @@ root(struct emitter *e, const struct ptx_inst *i, const char *op, LLVMValueRef v
         return em_math(e, name, LLVMTypeOf(v), &v, 1);
     }
     if (rounding[1] != 'n')
-        return directed(e, op, rounding, &v, 1);
+        return flush_tiny(e, i, op, &v, 1, directed(e, op, rounding, &v, 1));
     if (op[0] == 'r' && op[1] == 'c')
         return reciprocal(e, v);
     LLVMValueRef r = ir_call1(e, "llvm.sqrt", v);

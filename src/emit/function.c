@@ -3,6 +3,7 @@
 // guards as control flow.
 #include <stdlib.h>
 
+#include "emit/contract.h"
 #include "emit/core.h"
 
 // ---- blocks -------------------------------------------------------------------------------------
@@ -38,6 +39,8 @@ may_wait(const struct ptx_inst *i)
     case PTX_OP_LD:
         return ptx_has(i, PTX_MOD_VOLATILE) || ptx_has(i, PTX_MOD_RELAXED) ||
                ptx_has(i, PTX_MOD_ACQUIRE) || ptx_has(i, PTX_MOD_MMIO);
+    case PTX_OP_MBARRIER:
+        return ptx_has(i, PTX_MOD_TEST_WAIT) || ptx_has(i, PTX_MOD_TRY_WAIT);
     case PTX_OP_ATOM:
     case PTX_OP_NANOSLEEP:
     case PTX_OP_CALL:
@@ -188,6 +191,7 @@ open_function(struct emitter *e, struct ptx_func *f)
     s->block = calloc(f->ninst + 1, sizeof *s->block);
     s->spins = calloc(f->ninst + 1, sizeof *s->spins);
     em_make_slots(e);
+    em_plan_contraction(e);
     em_debug_function(e, f);
 }
 
@@ -198,6 +202,7 @@ close_function(struct emitter *e)
     LLVMDisposeBuilder(s->entry);
     free(s->block);
     free(s->spins);
+    free(s->contract);
     em_free_slots(e);
     intmap_free(&s->local);
     LLVMSetCurrentDebugLocation2(e->b, NULL);

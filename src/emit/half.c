@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "emit/arith.h"
+#include "emit/contract.h"
 
 LLVMValueRef
 half_to_float(struct emitter *e, LLVMValueRef lane, bool bf16)
@@ -53,15 +53,6 @@ half_flush(struct emitter *e, LLVMValueRef v)
     return ir_select(e, ir_fcmp(e, LLVMRealOLT, mag, em_flt(e, e->f32, 0x1p-14)), zero, v);
 }
 
-// A rounded result with the format's subnormals flushed.
-static LLVMValueRef
-flush_lane(struct emitter *e, LLVMValueRef lane, bool bf16)
-{
-    LLVMValueRef exponent = ir_and(e, lane, em_int(e, e->i16, bf16 ? 0x7f80 : 0x7c00));
-    LLVMValueRef zero = ir_and(e, lane, em_int(e, e->i16, 0x8000));
-    return ir_select(e, ir_icmp(e, LLVMIntEQ, exponent, em_int(e, e->i16, 0)), zero, lane);
-}
-
 static LLVMValueRef
 minmax_lane(struct emitter *e, const struct ptx_inst *i, bool max, LLVMValueRef *a)
 {
@@ -105,16 +96,27 @@ half_op(struct emitter *e, const struct ptx_inst *i, enum arith_op op, bool bf16
     return a[0];
 }
 
+// ex2.f16 is cut off, not rounded; infinite from 2^16 on all the same.
 static LLVMValueRef
-half_result(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v, bool bf16)
+ex2_lane(struct emitter *e, LLVMValueRef v)
+{
+    LLVMValueRef over = ir_fcmp(e, LLVMRealOGE, v, em_flt(e, e->f32, 0x1p16));
+    return ir_select(e, over, em_int(e, e->i16, 0x7c00), half_from_float(e, v, false, "rz"));
+}
+
+// What is below the normal numbers before rounding is flushed, even if rounding made it one.
+static LLVMValueRef
+half_result(struct emitter *e, const struct ptx_inst *i, enum arith_op op, LLVMValueRef v,
+            bool bf16)
 {
     LLVMValueRef zero = em_flt(e, e->f32, 0);
     if (ptx_has(i, PTX_MOD_RELU)) // NaN stays
         v = ir_select(e, ir_fcmp(e, LLVMRealUGT, v, zero), v, zero);
     if (ptx_has(i, PTX_MOD_SAT))
         v = em_saturate(e, v);
-    LLVMValueRef lane = half_from_float(e, v, bf16, "rn");
-    return ptx_has(i, PTX_MOD_FTZ) ? flush_lane(e, lane, bf16) : lane;
+    if (ptx_has(i, PTX_MOD_FTZ))
+        v = bf16 ? em_flush(e, v) : half_flush(e, v);
+    return op == AR_EX2 && !bf16 ? ex2_lane(e, v) : half_from_float(e, v, bf16, "rn");
 }
 
 static const unsigned char half_sources[] = {
@@ -128,8 +130,6 @@ half_arith(struct emitter *e, const struct ptx_inst *i, enum arith_op op)
     enum ptx_type t = ar_type(i);
     bool bf16 = half_is_bf16(t), ftz = ptx_has(i, PTX_MOD_FTZ);
     LLVMValueRef lane[2] = {0};
-    if (ptx_has(i, PTX_MOD_OOB))
-        return em_refuse(e, i, "with .oob is not supported");
     for (unsigned l = 0; l < half_lanes(t); l++) {
         LLVMValueRef a[3] = {0};
         for (unsigned k = 0; k < half_sources[op]; k++) {
@@ -137,7 +137,8 @@ half_arith(struct emitter *e, const struct ptx_inst *i, enum arith_op op)
             if (ftz)
                 a[k] = bf16 ? em_flush(e, a[k]) : half_flush(e, a[k]);
         }
-        lane[l] = half_result(e, i, half_op(e, i, op, bf16, a), bf16);
+        enum arith_op what = em_contract(e, op, l, a);
+        lane[l] = half_result(e, i, what, half_op(e, i, what, bf16, a), bf16);
     }
     if (half_lanes(t) == 2)
         em_dst(e, i, 0, PTX_B32, half_pack(e, lane[0], lane[1]));

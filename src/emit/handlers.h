@@ -61,7 +61,7 @@ bool emit_slct(struct emitter *e, const struct ptx_inst *i);
 bool emit_cvt(struct emitter *e, const struct ptx_inst *i);
 bool emit_cvt_pack(struct emitter *e, const struct ptx_inst *i);
 
-// ---- memory: memory.c copy.c mov.c atomic.c fence.c ---------------------------------------------
+// ---- memory: memory.c mov.c atomic.c fence.c ---------------------------------------------
 bool emit_ld(struct emitter *e, const struct ptx_inst *i);
 bool emit_st(struct emitter *e, const struct ptx_inst *i);
 bool emit_mov(struct emitter *e, const struct ptx_inst *i);
@@ -74,9 +74,22 @@ bool emit_atom(struct emitter *e, const struct ptx_inst *i);
 bool emit_red(struct emitter *e, const struct ptx_inst *i);
 bool emit_membar(struct emitter *e, const struct ptx_inst *i);
 bool emit_fence(struct emitter *e, const struct ptx_inst *i);
+
+// ---- asynchronous copies and clusters: async.c tensor.c mbarrier.c cluster.c ---------------------
+bool emit_cp_async(struct emitter *e, const struct ptx_inst *i);
+bool emit_cp_async_bulk(struct emitter *e, const struct ptx_inst *i);
+bool emit_cp_reduce(struct emitter *e, const struct ptx_inst *i);
+bool emit_st_bulk(struct emitter *e, const struct ptx_inst *i);
+bool emit_tensormap_replace(struct emitter *e, const struct ptx_inst *i);
+bool emit_tensormap_cp_fenceproxy(struct emitter *e, const struct ptx_inst *i);
+bool emit_mbarrier(struct emitter *e, const struct ptx_inst *i);
+bool emit_barrier_cluster(struct emitter *e, const struct ptx_inst *i);
 bool emit_mapa(struct emitter *e, const struct ptx_inst *i);
 bool emit_getctarank(struct emitter *e, const struct ptx_inst *i);
-bool emit_cp_async(struct emitter *e, const struct ptx_inst *i);
+bool emit_st_async(struct emitter *e, const struct ptx_inst *i);
+bool emit_red_async(struct emitter *e, const struct ptx_inst *i);
+bool emit_try_cancel(struct emitter *e, const struct ptx_inst *i);
+bool emit_query_cancel(struct emitter *e, const struct ptx_inst *i);
 
 // ---- control flow: control.c call.c ------------------------------------------------------------
 bool emit_bra(struct emitter *e, const struct ptx_inst *i);

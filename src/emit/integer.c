@@ -292,7 +292,7 @@ safe_divisor(struct emitter *e, bool is_signed, LLVMValueRef a, LLVMValueRef b)
     return ir_select(e, bad, em_int(e, t, 1), b);
 }
 
-// The ISA leaves division by zero open; hardware answers all ones, and x for the remainder.
+// The ISA leaves division by zero open; hardware answers all ones, for the remainder too.
 static bool
 int_divide(struct emitter *e, const struct ptx_inst *i, bool remainder)
 {
@@ -304,8 +304,7 @@ int_divide(struct emitter *e, const struct ptx_inst *i, bool remainder)
     else
         r = s ? ir_sdiv(e, a, d) : ir_udiv(e, a, d);
     LLVMValueRef by_zero = ir_icmp(e, LLVMIntEQ, b, em_int(e, LLVMTypeOf(b), 0));
-    LLVMValueRef odd = remainder ? a : em_int(e, LLVMTypeOf(a), ~0ull);
-    em_dst(e, i, 0, t, ir_select(e, by_zero, odd, r));
+    em_dst(e, i, 0, t, ir_select(e, by_zero, em_int(e, LLVMTypeOf(a), ~0ull), r));
     return true;
 }
 

@@ -176,12 +176,25 @@ emit_st(struct emitter *e, const struct ptx_inst *i)
 }
 
 // ---- addresses ----------------------------------------------------------------------------------
+static LLVMValueRef
+cluster_cvta(struct emitter *e, const struct ptx_inst *i, LLVMValueRef a)
+{
+    if (ptx_has(i, PTX_MOD_TO))
+        return em_resize(e, em_pw(e, "cluster.from_generic", e->i32, &a, 1), e->i64, false);
+    a = em_resize(e, a, e->i32, false);
+    return em_pw(e, "cluster.to_generic", e->i64, &a, 1);
+}
+
 bool
 emit_cvta(struct emitter *e, const struct ptx_inst *i)
 {
     enum ptx_type t = em_address_type(i);
     LLVMValueRef a = em_src(e, i, 1, PTX_B64);
-    a = ptx_has(i, PTX_MOD_TO) ? em_from_generic(e, a, i->space) : em_to_generic(e, a, i->space);
+    if (em_names_cluster(i, 0))
+        a = cluster_cvta(e, i, a);
+    else
+        a = ptx_has(i, PTX_MOD_TO) ? em_from_generic(e, a, i->space)
+                                   : em_to_generic(e, a, i->space);
     em_dst(e, i, 0, t, em_resize(e, a, em_type(e, t), false));
     return true;
 }
@@ -195,6 +208,8 @@ emit_isspacep(struct emitter *e, const struct ptx_inst *i)
         [PTX_SPACE_PARAM] = "isspacep.param",
     };
     const char *fn = i->space < sizeof name / sizeof *name ? name[i->space] : NULL;
+    if (em_names_cluster(i, 0))
+        fn = "isspacep.cluster";
     if (!fn)
         return em_refuse(e, i, "names no state space");
     LLVMValueRef a = em_src(e, i, 1, PTX_B64);
@@ -206,6 +221,8 @@ emit_isspacep(struct emitter *e, const struct ptx_inst *i)
 bool
 emit_prefetch(struct emitter *e, const struct ptx_inst *i)
 {
+    if (ptx_has(i, PTX_MOD_TENSORMAP)) // a hint about 128 bytes that are read once
+        return true;
     enum ptx_space space = i->space;
     LLVMValueRef a = em_address(e, i, &i->operand[0], space);
     a = em_to_generic(e, a, space);

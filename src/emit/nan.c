@@ -53,12 +53,20 @@ is_arithmetic(LLVMValueRef v)
     }
 }
 
+// Conversion of an f64, whose NaN keeps its sign and payload.
+static bool
+narrows_double(LLVMValueRef v)
+{
+    return LLVMIsAInstruction(v) && LLVMGetNumOperands(v) > 0 &&
+           LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(v, 0))) == LLVMDoubleTypeKind;
+}
+
 // Makes a float without a NaN of its own or, from a half, one that is replaced anyway.
 static bool
 is_source(const struct sink *s, LLVMValueRef v)
 {
     LLVMOpcode op = LLVMIsAInstruction(v) ? LLVMGetInstructionOpcode(v) : LLVMRet;
-    if (LLVMTypeOf(v) != s->f32)
+    if (LLVMTypeOf(v) != s->f32 || narrows_double(v))
         return false;
     return is_arithmetic(v) || op == LLVMSIToFP || op == LLVMUIToFP || op == LLVMFPExt;
 }

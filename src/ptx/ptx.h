@@ -253,6 +253,7 @@ struct ptx_module {
     int target;             // 75 for sm_75
     char target_suffix;     // 'a', 'f' or 0
     bool debug, texmode_independent;
+    bool no_fmad;           // set by who loads it: mul and add are not contracted (ptxas' --fmad=false)
     int address_size;       // 32 or 64
     struct ptx_var **var;
     uint32_t nvar;

@@ -56,7 +56,7 @@ run_here(const struct test *t, struct result *r)
     struct compile_request c = {.kernel = "k",
                                 .key = hash128(t->text, strlen(t->text)),
                                 .optimize = 2,
-                                .block = {t->block[0], t->block[1], t->block[2]},
+                                .hint = {.block = {t->block[0], t->block[1], t->block[2]}},
                                 .emit = emit,
                                 .user = (void *)t->text,
                                 .dump_name = t->name};

@@ -34,6 +34,7 @@ thread_init(struct cta *c, uint32_t i, struct fiber *f)
     t->fiber = f;
     t->wait = WAIT_NONE;
     t->ended = 0;
+    t->phase = 0;
 }
 
 static void
@@ -91,6 +92,8 @@ thread_ended(struct cta *c, struct thread *t)
         warp_resolve_active(w);
     if (c->busy_barriers)
         barrier_thread_ended(c);
+    if (c->cluster_arrived || c->b.cluster)
+        cluster_lanes_ended(w, 1u << t->lane);
 }
 
 // Lanes that ended earlier are counted in the warp or, where its lanes do not matter, in the thread (barrier.c).
@@ -107,6 +110,8 @@ group_ended(struct cta *c, struct thread *t, uint32_t size)
     w->exited = w->present;
     if (c->busy_barriers)
         barrier_thread_ended(c);
+    if (c->cluster_arrived || c->b.cluster)
+        cluster_lanes_ended(w, w->present);
 }
 
 // The next group, or thread.
@@ -233,6 +238,7 @@ abandon(struct cta *c)
             c->thread[i].fiber = NULL;
         }
     memset(c->barrier, 0, sizeof c->barrier);
+    c->in_cluster = (struct thread_list){0};
 }
 
 static enum block_state
@@ -293,7 +299,7 @@ block_run(struct cta *c)
             if (!c->live)
                 return BLOCK_DONE;
             if (!c->spinning.head)
-                return fail_block(c, 0);
+                return cluster_waits(c) ? BLOCK_SPINS : fail_block(c, 0);
             if (++c->rounds > ROUNDS) {
                 c->rounds = ROUNDS - ROUNDS_AGAIN;
                 return BLOCK_SPINS;
@@ -410,6 +416,9 @@ block_begin(struct cta *c, uint64_t index)
     c->run = c->spinning = (struct thread_list){0};
     if (c->launch->simple)
         return;
+    c->in_cluster = (struct thread_list){0};
+    c->cluster_phase = c->cluster_arrived = 0;
+    memset(c->cluster_lanes, 0, sizeof *c->cluster_lanes * g->warps);
     for (int i = 0; i < RT_BARRIERS; i++)
         if (c->barrier[i].arrived) // arrivals that nobody waited for
             c->barrier[i] = (struct barrier){0};
@@ -426,24 +435,46 @@ block_begin(struct cta *c, uint64_t index)
 
 // ---- pool and shared windows
 // -----------------------------------------------------------------------------------
-enum { WINDOW_BEFORE = 1 << 16 };
+enum { WINDOW_BEFORE = 1 << 16, WINDOW_BEHIND = 64 << 10 };
+static const size_t window_reach = (size_t)4 << 30; // of 32-bit offsets
+
+static bool
+reserve(struct cta *c, size_t size)
+{
+    char *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return false;
+    if (c->window)
+        munmap(c->window, c->window_size);
+    c->window = p;
+    c->window_size = size;
+    c->committed = 0;
+    c->slots = NULL;
+    c->b.shared = p + WINDOW_BEFORE;
+    return true;
+}
 
 // Address space around a block's shared memory, so that a 32-bit offset beyond it faults: 4 GiB,
 // less where that is refused.
 static bool
 reserve_window(struct cta *c)
 {
-    for (size_t size = (size_t)4 << 30; size >= 1 << 20; size >>= 2) {
-        size_t all = size + WINDOW_BEFORE + (64 << 10);
-        char *p = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (p != MAP_FAILED) {
-            c->window = p;
-            c->window_size = all;
-            c->b.shared = p + WINDOW_BEFORE;
+    for (size_t size = window_reach; size >= 1 << 20; size >>= 2)
+        if (reserve(c, size + WINDOW_BEFORE + WINDOW_BEHIND))
             return true;
-        }
-    }
     return false;
+}
+
+// The same for blocks of clusters, with a place for each rank.
+static bool
+reserve_slots(struct cta *c)
+{
+    size_t ranks = (size_t)RT_MAX_CLUSTER << RT_RANK_SHIFT;
+    if (!reserve(c, 2 * window_reach + ranks + WINDOW_BEFORE + WINDOW_BEHIND))
+        return false;
+    uintptr_t at = ((uintptr_t)c->b.shared + window_reach - 1) & ~(window_reach - 1);
+    c->slots = c->b.shared = (char *)at;
+    return true;
 }
 
 static bool
@@ -461,6 +492,26 @@ commit_window(struct cta *c, size_t bytes)
     return true;
 }
 
+static char *
+place_of_rank(const struct cta *c, uint32_t rank)
+{
+    return c->slots + ((size_t)rank << RT_RANK_SHIFT);
+}
+
+// Moves the window to where one of that rank begins.
+static bool
+place_window(struct cta *c, uint32_t rank, bool in_cluster)
+{
+    if (!c->slots)
+        return !in_cluster || (reserve_slots(c) && place_window(c, rank, true));
+    if (c->b.shared == place_of_rank(c, rank))
+        return true;
+    if (!commit_window(c, 0))
+        return false;
+    c->b.shared = place_of_rank(c, rank);
+    return true;
+}
+
 static struct cta *
 map_cta(void)
 {
@@ -475,19 +526,35 @@ map_cta(void)
     return NULL;
 }
 
-struct cta *
-block_new(struct worker *w, struct launch *l)
+// Of the blocks at hand rather one whose window is where that rank's must be.
+static struct cta *
+take_free(struct worker *w, uint32_t rank, bool in_cluster)
 {
-    struct cta *c = w->free_cta;
+    struct cta **at = &w->free_cta;
+    for (struct cta **p = at; in_cluster && *p; p = &(*p)->next)
+        if ((*p)->slots && (*p)->b.shared == place_of_rank(*p, rank)) {
+            at = p;
+            break;
+        }
+    struct cta *c = *at;
     if (c)
-        w->free_cta = c->next;
-    else if (!(c = map_cta()))
+        *at = c->next;
+    return c;
+}
+
+struct cta *
+block_new(struct worker *w, struct launch *l, uint32_t rank)
+{
+    bool in_cluster = cluster_size(&l->g) > 1;
+    struct cta *c = take_free(w, rank, in_cluster);
+    if (!c && !(c = map_cta()))
         return NULL;
     c->worker = w;
     c->launch = l;
     c->b.grid = &l->g;
-    c->b.smid = w->smid;
-    if (commit_window(c, l->g.total_shared))
+    c->b.smid = w->smid % l->g.multiprocessors;
+    if (place_window(c, rank, in_cluster) && commit_window(c, l->g.total_shared) &&
+        (in_cluster || cluster_form(&c, 1)))
         return c;
     block_put(c);
     return NULL;

@@ -26,6 +26,15 @@ enum {
     CPU_MAX_THREADS_SM = 2048
 };
 
+// ---- device
+// --------------------------------------------------------------------------------------------------------
+struct backend_device {
+    struct backend_props props;
+    int index;
+    size_t used;      // bytes, under memory.c's lock
+    unsigned helpers; // pool threads that run its launches, under the pool's lock
+};
+
 // ---- scope
 // ---------------------------------------------------------------------------------------------------------
 struct heap;          // heap.c
@@ -35,6 +44,7 @@ struct backend_scope {
     struct backend_device *dev;
     atomic_int error;                                    // sticky; set once
     atomic_size_t stack_limit, heap_limit, printf_limit; // bytes
+    atomic_size_t multiprocessors;                       // that launches may use; 0: all
     pthread_mutex_t lock;                                // guards the rest
     pthread_cond_t no_queues;
     unsigned queues;
@@ -55,7 +65,13 @@ void cpu_flush_printf(struct backend_scope *s);
 
 // ---- kernel
 // ----------------------------------------------------------------------------------------------------------
+enum { MAX_BORDERS = 6 };
+
 // Written into each object as the constant `pw.facts`, so that an object from the cache suffices.
+struct border {
+    uint32_t offset, size; // bytes, in the parameter block
+};
+
 struct kernel_facts {
     uint32_t version;        // RT_VERSION
     uint32_t static_shared;  // bytes
@@ -66,6 +82,9 @@ struct kernel_facts {
     uint32_t lanes;          // threads that the function runs as one: warp_fn; 0: one thread, kernel_fn
     uint32_t shape;          // warp_shape() of the blocks that a warp_fn serves
     uint32_t rows;           // it reads grid.tids
+    struct border border[MAX_BORDERS]; // sizes among the parameters that thread numbers are compared with
+    uint32_t nborders;
+    uint32_t on_borders; // it serves launches where these are multiples of `lanes`; else all others
     uint32_t lane_threads;   // and needs the struct thread of every lane
     uint32_t recursive;      // a call cycle or an indirect call: local_bytes is no bound
 };
@@ -85,7 +104,7 @@ struct backend_kernel {
 int cpu_compile(struct backend_scope *s, const struct compile_request *r,
                 struct backend_kernel **out);
 void cpu_kernel_free(struct backend_kernel *k);
-bool cpu_kernel_fits(struct backend_kernel *k, const uint32_t block[3]);
+bool cpu_kernel_fits(struct backend_kernel *k, const struct launch_hint *h);
 const struct kernel_info *cpu_kernel_info(struct backend_kernel *k);
 
 // ---- launch
@@ -110,6 +129,7 @@ struct launch {
     void *user;
     struct launch *pool_next; // schedule.c, under its lock
     unsigned users;           // pool workers that hold a pointer; under its lock
+    unsigned helpers;         // pool workers that ever helped; under its lock
 };
 
 void launch_fail(struct launch *l, int error); // sets the errors of launch and scope
@@ -187,9 +207,10 @@ struct cta {
     uint32_t running;       // there: first thread of the group that runs
     bool counted;           // holds one of launch->users
     struct thread_list run, spinning;
-    struct thread_list in_cluster;                      // wait in barrier.cluster
-    uint32_t cluster_arrived;                           // threads in its present phase
-    uint32_t cluster_lanes[RT_MAX_WARPS];               // which
+    struct thread_list in_cluster;        // wait in barrier.cluster
+    uint32_t cluster_phase;               // of the cluster's barrier
+    uint32_t cluster_arrived;             // threads in this phase
+    uint32_t cluster_lanes[RT_MAX_WARPS]; // which
     struct barrier barrier[RT_BARRIERS];
     struct warp warp[RT_MAX_WARPS];
     struct thread thread[RT_MAX_THREADS];
@@ -258,7 +279,7 @@ cluster_size(const struct grid *g)
 uint64_t cluster_block(const struct grid *g, uint64_t first, uint32_t rank);
 bool cluster_form(struct cta *const *member, uint32_t n); // false: no memory
 void cluster_leave(struct cta *c);
-void cluster_thread_ended(struct cta *c);
+void cluster_lanes_ended(struct warp *w, uint32_t lanes); // already taken off the block's `live`
 // Does it wait for its cluster's other blocks, one of which can go on?
 bool cluster_waits(const struct cta *c);
 // barrier.c: a thread ended, so barriers that only waited for it open.
@@ -302,8 +323,26 @@ void pool_for(unsigned n, void (*fn)(void *user, unsigned i), void *user);
 int cpu_alloc(struct backend_scope *s, enum backend_memory kind, size_t size, void **out);
 void cpu_free(struct backend_scope *s, enum backend_memory kind, void *p, size_t size);
 void cpu_mem_info(struct backend_device *d, size_t *free_bytes, size_t *total_bytes);
-void memory_init(uint64_t total);
 uint64_t memory_total_default(void);
+bool memory_account(struct backend_device *d, size_t bytes); // false: there is not so much left
+void memory_unaccount(struct backend_device *d, size_t bytes);
+bool memory_slab(const void *p, int *fd, size_t *offset); // where a small allocation lies in the slabs' file
+
+// share.c
+int share_file(void);             // a new file of memory, or -1
+bool share_fault(uint64_t addr);  // in a signal handler: the access can be tried again
+void share_end(void *p);          // a large allocation is freed
+int cpu_chunk_new(struct backend_device *d, size_t size, struct backend_chunk **out);
+int cpu_chunk_import(struct backend_device *d, int fd, struct backend_chunk **out);
+int cpu_chunk_export(struct backend_chunk *c);
+size_t cpu_chunk_size(const struct backend_chunk *c);
+void cpu_chunk_free(struct backend_chunk *c);
+int cpu_reserve(struct backend_device *d, size_t size, size_t align, uintptr_t hint, void **out);
+void cpu_unreserve(struct backend_device *d, void *at, size_t size);
+int cpu_map(struct backend_chunk *c, size_t offset, void *at, size_t size);
+void cpu_unmap(struct backend_device *d, void *at, size_t size);
+int cpu_protect(struct backend_device *d, void *at, size_t size, bool read, bool write);
+int cpu_share(struct backend_scope *s, void *p, size_t size, int *fd, size_t *offset);
 
 void futex_wait(atomic_uint *word, unsigned value, long timeout_ns); // timeout < 0: none
 void futex_wake(atomic_uint *word, int n);

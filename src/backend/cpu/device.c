@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct backend_device {
-    struct backend_props props;
-};
+enum { MAX_DEVICES = 16 };
 
-static struct backend_device the_device;
+static struct backend_device devices[MAX_DEVICES];
+static int ndevices;
 
 // ---- facts about the machine
 // ------------------------------------------------------------------------------------ Value of the
@@ -81,30 +80,36 @@ cache_bytes(void)
 
 // The same on every start on this machine, and tells nothing about it.
 static void
-make_uuid(uint8_t out[16], const char *name)
+make_uuid(uint8_t out[16], const char *name, int index)
 {
     char id[128] = "";
     read_line("/etc/machine-id", id, sizeof id);
     struct hash128 h = hash128_more(hash128("polywarp cpu device", 19), id, strlen(id));
     h = hash128_more(h, name, strlen(name));
+    if (index)
+        h = hash128_more(h, &index, sizeof index);
     memcpy(out, &h, 16);
     out[6] = (out[6] & 0x0f) | 0x80; // a name-based UUID of the free form (version 8)
     out[8] = (out[8] & 0x3f) | 0x80;
 }
 
+// Device `index` of `n` that share the machine: threads and memory in equal parts.
 static void
-fill_props(struct backend_props *p)
+fill_props(struct backend_props *p, int index, int n)
 {
     char cpu[128] = "x86-64";
     read_field("/proc/cpuinfo", "model name", cpu, sizeof cpu);
     int64_t memory = opt_int(OPT_MEMORY);
+    uint64_t bytes = memory > 0 ? (uint64_t)memory : memory_total_default();
+    int workers = workers_configured() / n;
     *p = (struct backend_props){
-        .multiprocessors = workers_configured(),
+        .pci_bus = index,
+        .multiprocessors = workers ? workers : 1,
         .clock_khz = clock_khz(),
         .memory_clock_khz = 3200000,
         .bus_bits = 128,
         .l2_bytes = cache_bytes(),
-        .total_memory = memory > 0 ? (uint64_t)memory : memory_total_default(),
+        .total_memory = bytes / (unsigned)n & ~(uint64_t)4095,
         .max_shared_block = CPU_MAX_SHARED,
         .max_shared_block_optin = CPU_MAX_SHARED_OPTIN,
         .max_shared_sm = CPU_MAX_SHARED_SM,
@@ -113,7 +118,7 @@ fill_props(struct backend_props *p)
         .integrated = true,
     };
     snprintf(p->name, sizeof p->name, "Polywarp CPU (%s)", cpu);
-    make_uuid(p->uuid, p->name);
+    make_uuid(p->uuid, p->name, index);
 }
 
 // ---- slots
@@ -125,16 +130,20 @@ cpu_init(const char **why)
         *why = "LLVM does not know this processor";
         return 0;
     }
-    fill_props(&the_device.props);
-    memory_init(the_device.props.total_memory);
+    int64_t asked = opt_int(OPT_CPU_DEVICES);
+    ndevices = asked < 1 ? 1 : asked > MAX_DEVICES ? MAX_DEVICES : (int)asked;
+    for (int i = 0; i < ndevices; i++) {
+        devices[i].index = i;
+        fill_props(&devices[i].props, i, ndevices);
+    }
     fault_install();
-    return 1;
+    return ndevices;
 }
 
 static struct backend_device *
 cpu_device(int index)
 {
-    return index == 0 ? &the_device : NULL;
+    return index >= 0 && index < ndevices ? &devices[index] : NULL;
 }
 
 static const struct backend_props *
@@ -173,6 +182,19 @@ const struct backend backend_cpu = {
     .alloc = cpu_alloc,
     .free = cpu_free,
     .mem_info = cpu_mem_info,
+    .grain = 2 << 20,
+    .page = 4096,
+    .chunk_new = cpu_chunk_new,
+    .chunk_import = cpu_chunk_import,
+    .chunk_export = cpu_chunk_export,
+    .chunk_size = cpu_chunk_size,
+    .chunk_free = cpu_chunk_free,
+    .reserve = cpu_reserve,
+    .unreserve = cpu_unreserve,
+    .map = cpu_map,
+    .unmap = cpu_unmap,
+    .protect = cpu_protect,
+    .share = cpu_share,
     .queue_new = cpu_queue_new,
     .queue_free = cpu_queue_free,
     .submit = cpu_submit,

@@ -135,6 +135,8 @@ chain(int signo, siginfo_t *info, void *context)
 static void
 handler(int signo, siginfo_t *info, void *context)
 {
+    if (signo == SIGSEGV && info->si_code > 0 && share_fault((uint64_t)info->si_addr))
+        return;
     if (!take(signo, info, context))
         chain(signo, info, context);
 }

@@ -148,7 +148,7 @@ static uint32_t
 shape_of_request(const struct compile_request *r)
 {
     static const uint32_t usual[3] = {256, 1, 1};
-    return warp_shape(r->block[0] ? r->block : usual);
+    return warp_shape(r->hint.block[0] ? r->hint.block : usual);
 }
 
 static bool
@@ -156,7 +156,7 @@ vectorised(struct build *b)
 {
     if (!wants_warp() || b->r->optimize < 1)
         return true;
-    const struct warp_request r = {shape_of_request(b->r), b->tm, target_registers()};
+    const struct warp_request r = {shape_of_request(b->r), b->tm, target_registers(), b->r->hint.params, b->r->hint.param_size};
     b->warp = warp_vectorise(b->m, b->r->kernel, &r);
     dump_module(b->r, "ir", ".warp.ll", b->m);
     stage_done(b, "vectorise");
@@ -171,12 +171,15 @@ optimised(struct build *b)
     snprintf(passes, sizeof passes, "default<O%d>,globaldce", level);
     if (!run_passes(b, passes))
         return false;
-    const struct kernel_facts known = {
+    struct kernel_facts known = {
         .lanes = b->warp.lanes,
         .shape = shape_of_request(b->r),
         .rows = b->warp.rows,
         .lane_threads = b->warp.threads,
+        .nborders = b->warp.nborders,
+        .on_borders = b->warp.on_borders,
     };
+    memcpy(known.border, b->warp.border, sizeof known.border);
     lower_facts(b->m, &b->shared, &known);
     dump_module(b->r, "opt", ".opt.ll", b->m);
     stage_done(b, "optimise");
@@ -294,10 +297,10 @@ kernel_new(const struct compile_request *r, const void *object, size_t size)
 }
 
 static struct hash128
-object_key(const struct compile_request *r)
+object_key(const struct compile_request *r, bool off_borders)
 {
     struct hash128 host = target_hash(), key = hash128_more(r->key, &host, sizeof host);
-    uint32_t mode[3] = {(uint32_t)r->optimize, wants_warp(), wants_warp() ? shape_of_request(r) : 0};
+    uint32_t mode[4] = {(uint32_t)r->optimize, wants_warp(), wants_warp() ? shape_of_request(r) : 0, off_borders};
     return hash128_more(key, mode, sizeof mode);
 }
 
@@ -309,6 +312,30 @@ install_fatal(void)
     LLVMInstallFatalErrorHandler(on_fatal);
 }
 
+static bool
+is_off_borders(const struct kernel_facts *f)
+{
+    return f->nborders && !f->on_borders;
+}
+
+static struct backend_kernel *
+from_cache(const struct compile_request *r, bool off_borders)
+{
+    size_t size = 0;
+    void *object = cache_get(cache_default(), object_key(r, off_borders), &size);
+    struct backend_kernel *k = object ? kernel_new(r, object, size) : NULL;
+    if (k && !cpu_kernel_fits(k, &r->hint)) {
+        cpu_kernel_free(k);
+        k = NULL;
+    }
+    if (k) {
+        LOG(LOG_COMPILE, "kernel %s: from the cache, %zu bytes", r->kernel, size);
+        dump_object(r, object, size);
+    }
+    free(object);
+    return k;
+}
+
 int
 cpu_compile(struct backend_scope *s, const struct compile_request *r, struct backend_kernel **out)
 {
@@ -317,23 +344,16 @@ cpu_compile(struct backend_scope *s, const struct compile_request *r, struct bac
     if (!target_init())
         return BE_JIT_FAILED;
     pthread_once(&fatal_once, install_fatal);
-    struct cache *cache = cache_default();
-    struct hash128 key = object_key(r);
+    if ((*out = from_cache(r, false)) || (*out = from_cache(r, true)))
+        return BE_OK;
     size_t size = 0;
     int error = BE_JIT_FAILED;
-    void *object = cache_get(cache, key, &size);
-    if (object && (*out = kernel_new(r, object, size))) {
-        LOG(LOG_COMPILE, "kernel %s: from the cache, %zu bytes", r->kernel, size);
-        dump_object(r, object, size);
-        free(object);
-        return BE_OK;
-    }
-    free(object);
-    object = build_object(r, &size, &error);
+    void *object = build_object(r, &size, &error);
     if (!object)
         return error;
-    cache_put(cache, key, object, size);
     *out = kernel_new(r, object, size);
+    if (*out)
+        cache_put(cache_default(), object_key(r, is_off_borders(&(*out)->facts)), object, size);
     free(object);
     return *out ? BE_OK : BE_JIT_FAILED;
 }
@@ -349,9 +369,14 @@ cpu_kernel_free(struct backend_kernel *k)
 }
 
 bool
-cpu_kernel_fits(struct backend_kernel *k, const uint32_t block[3])
+cpu_kernel_fits(struct backend_kernel *k, const struct launch_hint *h)
 {
-    return !k->facts.lanes || k->facts.shape == warp_shape(block);
+    const struct kernel_facts *f = &k->facts;
+    if (!f->lanes || !h->block[0])
+        return true;
+    if (f->shape != warp_shape(h->block))
+        return false;
+    return !f->nborders || on_borders(f->border, f->nborders, f->lanes, h->params, h->param_size) == f->on_borders;
 }
 
 const struct kernel_info *

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Device memory. Large allocations are mappings of their own with inaccessible pages around them,
 // so that a stray access faults; small ones are cut from slabs by size class. The total is limited
-// to what the device claims to have.
+// to what the device claims to have. Slabs lie in one file, so that other processes can map them;
+// share.c moves large allocations into files of their own when that is asked for.
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
+#include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +23,11 @@ enum {
 
 static struct {
     pthread_mutex_t lock;
-    size_t total, used;
     void *free[CLASSES]; // by size class; the first word of a free block is the next one
     char *slab_at, *slab_end;
-} mem = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void
-memory_init(uint64_t total)
-{
-    mem.total = total;
-}
+    int file; // holds the slabs in the order of `slabs`; -1: none
+    char **slabs; // vec
+} mem = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
 
 uint64_t
 memory_total_default(void)
@@ -65,6 +62,37 @@ accounted(size_t size)
     return size <= SMALL ? class_bytes(class_of(size)) : (size + 4095) & ~(size_t)4095;
 }
 
+// A new slab, in the file if there can be one. Under the lock.
+static bool
+slab_map(char *at)
+{
+    size_t end = (vec_len(mem.slabs) + 1) * SLAB;
+    if (mem.file < 0 && !vec_len(mem.slabs))
+        mem.file = share_file();
+    if (mem.file >= 0 && ftruncate(mem.file, (off_t)end) == 0 &&
+        mmap(at, SLAB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, mem.file,
+             (off_t)(end - SLAB)) != MAP_FAILED) {
+        vec_push(mem.slabs, at);
+        return true;
+    }
+    return !mprotect(at, SLAB, PROT_READ | PROT_WRITE);
+}
+
+bool
+memory_slab(const void *p, int *fd, size_t *offset)
+{
+    bool found = false;
+    pthread_mutex_lock(&mem.lock);
+    for (size_t i = 0; !found && i < vec_len(mem.slabs); i++) {
+        size_t at = (size_t)((const char *)p - mem.slabs[i]);
+        found = at < SLAB;
+        *offset = i * SLAB + at;
+    }
+    *fd = mem.file;
+    pthread_mutex_unlock(&mem.lock);
+    return found;
+}
+
 // Under the lock.
 static void *
 small_alloc(unsigned c)
@@ -82,7 +110,7 @@ small_alloc(unsigned c)
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (slab == MAP_FAILED)
             return NULL;
-        if (mprotect(slab + GAP, SLAB, PROT_READ | PROT_WRITE)) {
+        if (!slab_map(slab + GAP)) {
             munmap(slab, SLAB + 2 * GAP);
             return NULL;
         }
@@ -118,34 +146,48 @@ large_alloc(size_t size)
 }
 
 static bool
-account(size_t bytes)
+account(struct backend_device *d, size_t bytes)
 {
-    if (bytes > mem.total - mem.used)
+    if (bytes > d->props.total_memory - d->used)
         return false;
-    mem.used += bytes;
+    d->used += bytes;
     return true;
+}
+
+bool
+memory_account(struct backend_device *d, size_t bytes)
+{
+    pthread_mutex_lock(&mem.lock);
+    bool ok = account(d, bytes);
+    pthread_mutex_unlock(&mem.lock);
+    return ok;
+}
+
+void
+memory_unaccount(struct backend_device *d, size_t bytes)
+{
+    pthread_mutex_lock(&mem.lock);
+    d->used -= bytes;
+    pthread_mutex_unlock(&mem.lock);
 }
 
 int
 cpu_alloc(struct backend_scope *s, enum backend_memory kind, size_t size, void **out)
 {
-    (void)s, (void)kind; // the device's memory is the host's
+    (void)kind; // the device's memory is the host's
     *out = NULL;
-    if (size == 0 || size > mem.total)
+    if (size == 0 || size > s->dev->props.total_memory)
         return size ? BE_OUT_OF_MEMORY : BE_INVALID_VALUE;
     size_t bytes = accounted(size);
     pthread_mutex_lock(&mem.lock);
-    bool ok = account(bytes);
+    bool ok = account(s->dev, bytes);
     if (ok && size <= SMALL)
         *out = small_alloc(class_of(size));
     pthread_mutex_unlock(&mem.lock);
     if (ok && size > SMALL)
         *out = large_alloc(size);
-    if (ok && !*out) {
-        pthread_mutex_lock(&mem.lock);
-        mem.used -= bytes;
-        pthread_mutex_unlock(&mem.lock);
-    }
+    if (ok && !*out)
+        memory_unaccount(s->dev, bytes);
     LOG(LOG_MEMORY, "alloc %zu bytes: %p", size, *out);
     return *out ? BE_OK : BE_OUT_OF_MEMORY;
 }
@@ -153,13 +195,15 @@ cpu_alloc(struct backend_scope *s, enum backend_memory kind, size_t size, void *
 void
 cpu_free(struct backend_scope *s, enum backend_memory kind, void *p, size_t size)
 {
-    (void)s, (void)kind;
+    (void)kind;
     if (!p)
         return;
     LOG(LOG_MEMORY, "free %p, %zu bytes", p, size);
     size_t bytes = accounted(size);
-    if (size > SMALL)
+    if (size > SMALL) {
+        share_end(p);
         munmap((char *)p - GAP, bytes + 2 * GAP);
+    }
     pthread_mutex_lock(&mem.lock);
     if (size <= SMALL) {
         unsigned c = class_of(size);
@@ -167,16 +211,15 @@ cpu_free(struct backend_scope *s, enum backend_memory kind, void *p, size_t size
         memcpy(p, &mem.free[c], sizeof(void *));
         mem.free[c] = p;
     }
-    mem.used -= bytes;
+    s->dev->used -= bytes;
     pthread_mutex_unlock(&mem.lock);
 }
 
 void
 cpu_mem_info(struct backend_device *d, size_t *free_bytes, size_t *total_bytes)
 {
-    (void)d;
     pthread_mutex_lock(&mem.lock);
-    *free_bytes = mem.total - mem.used;
-    *total_bytes = mem.total;
+    *free_bytes = d->props.total_memory - d->used;
+    *total_bytes = d->props.total_memory;
     pthread_mutex_unlock(&mem.lock);
 }

@@ -116,6 +116,8 @@ report_deadlock(struct cta *c)
             log_error("  barrier %d: %u threads wait, %u arrived of %u", i,
                       count_threads(&b->waiting), b->arrived, b->count ? b->count : c->live);
     }
+    if (c->in_cluster.head)
+        log_error("  the cluster's barrier: %u threads wait", count_threads(&c->in_cluster));
     for (uint32_t i = 0; i < c->launch->g.warps; i++)
         report_warp(&c->warp[i]);
 }

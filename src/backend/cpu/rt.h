@@ -83,6 +83,7 @@ struct thread {
     uint32_t op, mask, site;
     uint32_t b, c;
     uint64_t value, result;
+    uint32_t phase; // of the cluster's barrier at the thread's last arrival
 };
 
 struct warp {
@@ -113,7 +114,7 @@ struct grid {
     // cooperative launch: the workspace's size in bytes and the barrier that cooperative_groups'
     // grid.sync() counts in.
     uint32_t workspace[2];
-    uint32_t cooperative;
+    uint32_t cooperative, explicit_cluster;
     // Of a kernel in warp mode whose warps span rows of a block: the threads' tid.x, .y, .z by their
     // index, with room for a whole warp at the end.
     const uint32_t *tids[3];

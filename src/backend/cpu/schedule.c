@@ -85,7 +85,7 @@ static void
 run_simple(struct worker *w, struct launch *l)
 {
     uint64_t first, n;
-    struct cta *c = block_new(w, l);
+    struct cta *c = block_new(w, l, 0);
     if (!c) {
         log_error("%s: no memory to run a block", l->name);
         launch_fail(l, BE_OUT_OF_MEMORY);
@@ -150,27 +150,44 @@ remove_resident(struct worker *w, struct cta *c)
     w->residents--;
 }
 
-// Starts the next block of the launch, if one is left and may become resident.
+// As many blocks as a cluster has, by rank; false after undoing.
+static bool
+get_blocks(struct worker *w, struct launch *l, struct cta **member, uint32_t n)
+{
+    uint32_t k = 0;
+    while (k < n && (member[k] = block_new(w, l, k)))
+        k++;
+    if (k == n && (n == 1 || cluster_form(member, n)))
+        return true;
+    while (k-- > 0)
+        block_put(member[k]);
+    return false;
+}
+
+// Starts the next block of the launch, or the next cluster, if one is left and may become resident.
 static bool
 start_block(struct worker *w, struct launch *l, bool counted)
 {
-    uint64_t index;
+    struct cta *member[RT_MAX_CLUSTER];
+    uint32_t n = cluster_size(&l->g);
+    uint64_t first;
     if (w->residents && atomic_load(&l->resident) >= l->max_resident)
         return false;
-    if (!take(l, &index))
+    if (!take(l, &first))
         return false;
-    struct cta *c = block_new(w, l);
-    if (!c) {
-        log_error("%s: no memory for block %llu", l->name, (unsigned long long)index);
+    if (!get_blocks(w, l, member, n)) {
+        log_error("%s: no memory for block %llu", l->name, (unsigned long long)first);
         launch_fail(l, BE_OUT_OF_MEMORY);
-        blocks_ended(l, 1);
+        blocks_ended(l, n);
         return false;
     }
-    hold(l, counted);
-    c->counted = counted;
-    block_begin(c, index);
-    atomic_fetch_add(&l->resident, 1);
-    add_resident(w, c);
+    for (uint32_t k = n; k-- > 0;) {
+        hold(l, counted);
+        member[k]->counted = counted;
+        block_begin(member[k], cluster_block(&l->g, first, k));
+        add_resident(w, member[k]);
+    }
+    atomic_fetch_add(&l->resident, n);
     return true;
 }
 
@@ -180,26 +197,42 @@ end_block(struct worker *w, struct cta *c)
     struct launch *l = c->launch;
     bool counted = c->counted;
     remove_resident(w, c);
+    cluster_leave(c);
     block_put(c);
     atomic_fetch_sub(&l->resident, 1);
     blocks_ended(l, 1);
     release(l, counted);
 }
 
-// Runs every resident block once; true if all of them spin.
+// Runs every resident block once; true if all of them spin and none has come nearer to its end.
 static bool
 run_round(struct worker *w)
 {
     bool all_spin = true;
     for (unsigned n = w->residents; n > 0; n--) {
         struct cta *c = w->resident;
+        uint32_t before = c->progress;
         w->resident = c->next;
         if (block_run(c) != BLOCK_SPINS) {
             end_block(w, c);
             all_spin = false;
+        } else if (c->progress != before) {
+            all_spin = false;
         }
     }
     return all_spin;
+}
+
+// A pool thread more may work for the launch: its device has threads left, and the launch, where it
+// may not use all of them, was not yet helped by as many. Under the pool's lock.
+static bool
+may_help(const struct launch *l)
+{
+    if (!l->scope)
+        return true;
+    unsigned most = (unsigned)l->scope->dev->props.multiprocessors;
+    return l->scope->dev->helpers + 1 < most &&
+           (l->g.multiprocessors >= most || l->helpers + 1 < l->g.multiprocessors);
 }
 
 // Another launch with blocks to start, held for the caller. Under the pool's lock.
@@ -207,7 +240,7 @@ static struct launch *
 find_launch(const struct launch *except, bool simple)
 {
     for (struct launch *l = pool.list; l; l = l->pool_next)
-        if (l != except && has_more(l) && (simple || !l->simple) &&
+        if (l != except && has_more(l) && may_help(l) && (simple || !l->simple) &&
             (l->item || atomic_load(&l->resident) < l->max_resident)) {
             l->users++;
             return l;
@@ -294,9 +327,15 @@ pool_thread(void *unused)
             pthread_cond_wait(&pool.work, &pool.lock);
             continue;
         }
+        struct backend_device *d = l->scope ? l->scope->dev : NULL;
+        l->helpers++;
+        if (d)
+            d->helpers++;
         pthread_mutex_unlock(&pool.lock);
-        help(w, l);
+        help(w, l); // l may be gone then
         pthread_mutex_lock(&pool.lock);
+        if (d)
+            d->helpers--;
     }
     pthread_mutex_unlock(&pool.lock);
     worker_end();
@@ -369,7 +408,8 @@ await(struct launch *l)
 static void
 execute(struct worker *w, struct launch *l)
 {
-    bool shared = l->g.blocks > l->chunk && workers_configured() > 1;
+    bool shared = l->g.blocks > l->chunk &&
+                  (l->scope ? l->g.multiprocessors > 1 : workers_configured() > 1);
     if (shared)
         publish(l);
     if (l->item)
@@ -414,8 +454,8 @@ chunk_for(const struct launch *l)
 {
     enum { THREADS = 16384 }; // worth one visit to the shared counter
     if (!l->simple)
-        return 1;
-    uint64_t share = l->g.blocks / ((uint64_t)workers_configured() * 4),
+        return cluster_size(&l->g);
+    uint64_t share = l->g.blocks / ((uint64_t)l->g.multiprocessors * 4),
              most = THREADS / l->g.threads;
     uint64_t n = share < most ? share : most;
     return n ? (uint32_t)n : 1;
@@ -453,13 +493,24 @@ number_threads(struct launch *l)
 }
 
 static bool
+fits_clusters(const struct grid *g)
+{
+    bool whole = true;
+    for (int i = 0; i < 3; i++)
+        whole &= g->cluster[i] <= RT_MAX_CLUSTER && g->grid[i] % g->cluster[i] == 0;
+    return whole && cluster_size(g) <= RT_MAX_CLUSTER;
+}
+
+static bool
 prepare(struct launch *l, struct backend_scope *s, const struct command *c)
 {
     const struct kernel_facts *f = &c->launch.kernel->facts;
     struct grid *g = &l->g;
     memcpy(g->grid, c->launch.grid, sizeof g->grid);
     memcpy(g->block, c->launch.block, sizeof g->block);
-    memcpy(g->cluster, c->launch.cluster, sizeof g->cluster);
+    g->explicit_cluster = c->launch.cluster[0] != 0;
+    for (int i = 0; i < 3; i++)
+        g->cluster[i] = c->launch.cluster[i] ? c->launch.cluster[i] : 1;
     uint64_t threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
     g->blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     uint64_t shared = (uint64_t)f->dynamic_offset + c->launch.dynamic_shared;
@@ -468,7 +519,7 @@ prepare(struct launch *l, struct backend_scope *s, const struct command *c)
     l->name = c->launch.name ? c->launch.name : c->launch.kernel->name;
     l->stack_class = stack_for(s, f);
     if (!threads || threads > RT_MAX_THREADS || !g->blocks || shared > CPU_MAX_SHARED_SM ||
-        !l->stack_class) {
+        !l->stack_class || !fits_clusters(g)) {
         log_error("%s: cannot run %llu blocks of %llu threads with %llu bytes of shared memory",
                   l->name, (unsigned long long)g->blocks, (unsigned long long)threads,
                   (unsigned long long)shared);
@@ -479,7 +530,10 @@ prepare(struct launch *l, struct backend_scope *s, const struct command *c)
     g->static_shared = f->static_shared;
     g->dynamic_shared = c->launch.dynamic_shared;
     g->total_shared = (uint32_t)shared;
-    g->multiprocessors = (uint32_t)workers_configured();
+    size_t limit = atomic_load(&s->multiprocessors);
+    g->multiprocessors = (uint32_t)s->dev->props.multiprocessors;
+    if (limit && limit < g->multiprocessors)
+        g->multiprocessors = (uint32_t)limit;
     g->id = atomic_fetch_add(&grid_ids, 1) + 1;
     g->params = c->launch.params;
     g->param_size = c->launch.param_size;
@@ -487,7 +541,7 @@ prepare(struct launch *l, struct backend_scope *s, const struct command *c)
     g->workspace[0] = sizeof g->workspace;
     l->kernel = c->launch.kernel;
     l->scope = s;
-    l->simple = !f->may_suspend;
+    l->simple = !f->may_suspend && cluster_size(g) == 1;
     if (!number_threads(l)) {
         log_error("%s: no memory to launch", l->name);
         return false;

@@ -3,6 +3,7 @@
 #include "backend/cpu/cpu.h"
 #include "base/log.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,7 @@ cpu_scope_limit(struct backend_scope *s, const char *what, size_t value)
         {"stack", &s->stack_limit, (size_t)64 << 20},
         {"heap", &s->heap_limit, (size_t)1 << 40},
         {"printf", &s->printf_limit, (size_t)1 << 32},
+        {"multiprocessors", &s->multiprocessors, INT_MAX},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(what, table[i].name)) {

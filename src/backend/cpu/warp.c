@@ -51,9 +51,10 @@ shuffled(const struct warp *w, const struct thread *t, uint32_t set)
         in = j <= (int)max;
         break;
     }
-    // From a lane that is not there the value is undefined: a lane's own is as good as any.
-    uint32_t from = in && j >= 0 && j < RT_WARP && set >> j & 1 ? (uint32_t)j : t->lane;
-    return packed((uint32_t)lane(w, from)->value, in);
+    if (!in || j < 0 || j >= RT_WARP)
+        return packed((uint32_t)t->value, in);
+    // A lane that takes no part gives 0.
+    return packed(set >> j & 1 ? (uint32_t)lane(w, (uint32_t)j)->value : 0, true);
 }
 
 static void

@@ -413,6 +413,20 @@ emit_combined(struct warp_build *w, LLVMValueRef call, const char *name)
     return true;
 }
 
+// As pw_atom_fadd_f32 and _f64 of the device library: one NaN for f32, of f64 the added one, quiet.
+static LLVMValueRef
+float_sum(struct warp_build *w, LLVMValueRef old, LLVMValueRef v)
+{
+    LLVMValueRef sum = LLVMBuildFAdd(w->b, old, v, "");
+    bool wide = LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMDoubleTypeKind;
+    LLVMTypeRef bits = wide ? w->i64 : w->i32;
+    LLVMValueRef suspect = wide ? v : sum, nan = LLVMConstInt(bits, wide ? 1ull << 51 : 0x7fffffff, 0);
+    if (wide)
+        nan = LLVMBuildOr(w->b, LLVMBuildBitCast(w->b, v, bits, ""), nan, "");
+    LLVMValueRef is_nan = LLVMBuildFCmp(w->b, LLVMRealUNO, suspect, suspect, "");
+    return LLVMBuildSelect(w->b, is_nan, LLVMBuildBitCast(w->b, nan, LLVMTypeOf(v), ""), sum, "");
+}
+
 static LLVMValueRef
 combine(struct warp_build *w, const char *name, LLVMValueRef old, LLVMValueRef v)
 {
@@ -425,7 +439,7 @@ combine(struct warp_build *w, const char *name, LLVMValueRef old, LLVMValueRef v
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strncmp(name, table[i].name, strlen(table[i].name)) && strcmp(name, "pw_atom_add_i128"))
-            return LLVMBuildBinOp(w->b, table[i].op, old, v, "");
+            return table[i].op == LLVMFAdd ? float_sum(w, old, v) : LLVMBuildBinOp(w->b, table[i].op, old, v, "");
     return NULL;
 }
 

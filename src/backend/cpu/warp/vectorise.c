@@ -227,10 +227,10 @@ set_width(struct warp_build *w, int lanes, int row)
 }
 
 static bool
-vectorise(struct warp_build *w, uint32_t shape, void *target_machine)
+vectorise(struct warp_build *w, const struct warp_request *r)
 {
     set_width(w, WARP, WARP);
-    if (!warp_prepare(w, target_machine) || !cfg_build(w))
+    if (!warp_prepare(w, r->target_machine) || !cfg_build(w))
         return false;
     look_around(w);
     w->rows = w->reads_rows; // with less known than in any variant
@@ -243,10 +243,15 @@ vectorise(struct warp_build *w, uint32_t shape, void *target_machine)
         emit_walk(w);
         return true;
     }
-    w->variant = choose_variant(w, shape);
+    w->variant = choose_variant(w, r->shape);
     set_width(w, w->variant.lanes, w->variant.row);
     w->rows = w->variant.rows;
     diverge(w);
+    find_borders(w);
+    w->on_borders = r->params && w->nborders &&
+                    on_borders(w->border, w->nborders, (uint32_t)w->lanes, r->params, r->param_size);
+    if (w->on_borders)
+        diverge(w);
     plan(w);
     warp_emit(w, KERNEL_SYMBOL);
     if (w->broken) {
@@ -275,15 +280,21 @@ warp_vectorise(LLVMModuleRef m, const char *kernel, const struct warp_request *r
 {
     struct warp_build w = {.m = m, .kernel = kernel, .old = LLVMGetNamedFunction(m, KERNEL_SYMBOL), .registers = r->registers};
     init(&w);
-    bool done = vectorise(&w, r->shape, r->target_machine);
+    bool done = vectorise(&w, r);
     if (!done)
         LOG(LOG_COMPILE, "kernel %s: thread mode: %s", kernel, w.refused ? w.refused : "no reason");
     else if (w.variant.lanes == RT_MAX_THREADS)
         LOG(LOG_COMPILE, "kernel %s: thread after thread", kernel);
     else
-        LOG(LOG_COMPILE, "kernel %s: %d lanes in rows of %d%s", kernel, w.variant.lanes, w.variant.row, w.variant.full ? "" : ", masked");
+        LOG(LOG_COMPILE, "kernel %s: %d lanes in rows of %d%s", kernel, w.variant.lanes, w.variant.row, w.variant.full ? w.on_borders ? ", sizes are multiples" : "" : ", masked");
     intmap_free(&w.values);
     intmap_free(&w.block_at);
     arena_free(&w.arena);
-    return (struct warp_result){done ? (uint32_t)w.variant.lanes : 0, w.variant.rows, w.needs_threads};
+    struct warp_result result = {.lanes = done ? (uint32_t)w.variant.lanes : 0,
+                                 .rows = w.variant.rows,
+                                 .threads = w.needs_threads,
+                                 .nborders = done ? w.nborders : 0,
+                                 .on_borders = w.on_borders};
+    memcpy(result.border, w.border, sizeof result.border);
+    return result;
 }

@@ -14,7 +14,9 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "backend/cpu/cpu.h"
 #include "backend/cpu/target.h"
+#include "backend/cpu/warp/known.h"
 #include "base/map.h"
 
 enum { WARP = 32, MAX_LANES = 128, MAX_BLOCKS = 3000, MAX_INSTRUCTIONS = 30000, NONE = -1 };
@@ -31,7 +33,7 @@ struct shape {
     // The base went through an extension that is exact only where no lane wraps: good for addresses, and the lanes'
     // values are kept beside it.
     bool guess;
-    uint8_t align; // log2 of a known divisor of the base, at most MAX_ALIGN
+    struct known base;
     int64_t stride, rise;
 };
 
@@ -83,6 +85,9 @@ struct variant {
 };
 
 struct warp_build {
+    struct border border[MAX_BORDERS]; // border.c
+    uint32_t nborders;
+    bool on_borders; // they are assumed to be multiples of `lanes`
     LLVMModuleRef m;
     LLVMContextRef ctx;
     LLVMTargetDataRef data;
@@ -146,6 +151,10 @@ LLVMValueRef called_function(LLVMValueRef call);
 
 // ---- diverge.c
 void diverge(struct warp_build *w);
+// ---- shapes.c
+struct shape shape_after(struct warp_build *w, LLVMValueRef i, int at); // of an instruction in block `at`
+// Once fallen, a value never rises: the iteration ends. Returns whether it fell.
+bool lower_shape(struct warp_build *w, struct value *x, struct shape s);
 struct value *value_of(struct warp_build *w, LLVMValueRef v); // NULL: constant, uniform
 struct shape shape_of(struct warp_build *w, LLVMValueRef v);
 static inline bool
@@ -181,6 +190,11 @@ bool is_elementwise(LLVMValueRef call); // an intrinsic that exists for vectors
 bool constant_operand(LLVMValueRef call, unsigned i, uint64_t *out);
 
 bool is_plain(LLVMValueRef access); // neither volatile nor atomic
+
+// ---- border.c
+void find_borders(struct warp_build *w);
+bool is_border(const struct warp_build *w, uint32_t offset);
+bool param_load(struct warp_build *w, LLVMValueRef v, uint32_t *offset);
 
 // ---- width.c
 struct variant choose_variant(struct warp_build *w, uint32_t shape);
@@ -248,16 +262,23 @@ struct warp_request {
     uint32_t shape; // warp_shape() of the blocks
     void *target_machine;
     struct registers registers;
+    const void *params; // of the launch that it is for, or NULL
+    size_t param_size;
 };
 
 struct warp_result {
     uint32_t lanes; // 0: the kernel stays in thread mode
     bool rows;      // needs grid.tids
     bool threads;   // needs the struct thread of every lane
+    struct border border[MAX_BORDERS];
+    uint32_t nborders;
+    bool on_borders; // serves launches whose borders are multiples of `lanes`, or those where one is not
 };
 
 // Blocks of one shape can run the same function.
 uint32_t warp_shape(const uint32_t block[3]);
+// Are all of these parameters multiples of `lanes`?
+bool on_borders(const struct border *b, uint32_t n, uint32_t lanes, const void *params, size_t size);
 // Replaces the kernel by its warp form, or leaves it (inlined) with the reason logged.
 struct warp_result warp_vectorise(LLVMModuleRef m, const char *kernel, const struct warp_request *r);
 
