@@ -15,7 +15,7 @@ ARROWS = {
     "emit": {"ptx", "base", "llvm"},
     "devlib": {"backend/cpu/rt.h", "devlib"},
     "backend": {"base"},
-    "backend/cpu": {"backend", "emit/emit.h", "ptx/ptx.h", "base", "llvm"},
+    "backend/cpu": {"backend", "emit/emit.h", "emit/matrix_form.h", "ptx/ptx.h", "base", "llvm"},
     "driver": {"image", "ptx", "emit", "backend", "base", "polywarp"},
     "driver/dark": {"driver", "backend", "ptx", "base", "polywarp"},
 }

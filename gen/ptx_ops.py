@@ -25,10 +25,10 @@ maxntid reqntid minnctapersm maxnctapersm maxnreg noreturn abi_preserve abi_pres
 explicitcluster reqnctapercluster maxclusterrank blocksareclusters ptr sreg unified managed surf sampler
 ident""".split()
 # wgmma shapes come last: rarely used, and there are many of them.
-WGSHAPES = [f"m64n{n}k{k}" for k in (16, 8, 32, 256) for n in range(8, 257, 8)]
+WGSHAPES = [f"m64n{n}k{k}" for k in (16, 8, 32, 64, 256) for n in range(8, 257, 8)]
 
 
-MOD_WORDS = 8  # PTX_MOD_WORDS of ptx.h; the generated file asserts it
+MOD_WORDS = 9  # PTX_MOD_WORDS of ptx.h; the generated file asserts it
 
 
 class TableError(Exception):

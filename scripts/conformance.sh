@@ -4,7 +4,7 @@
 #   scripts/conformance.sh record FOLDER FILE [FORM]   FOLDER: for generated files; needs python3, cc and libcuda.so.1 only
 #   scripts/conformance.sh check BUILD FILE [FORM]     BUILD: a finished build; BUILD/lib/libcuda.so.1 is run, else this machine's
 # FILE may end in .zst or .xz; FORM: only forms whose name begins so. LIBCUDA=file uses another driver. CONFORMANCE_ERRORS=1 prints the errors
-# of approximate forms.
+# of approximate forms. SUITE=bulk takes the forms of gen/conformance_bulk.py instead, which have a FILE of their own; likewise other suites.
 set -eu
 case ${1-} in record | check) ;; *) sed -n '4,8s/^# *//p' "$0"; exit 2 ;; esac
 [ $# -ge 3 ] || { sed -n '4,8s/^# *//p' "$0"; exit 2; }
@@ -26,9 +26,10 @@ else
     [ -n "$lib" ] || { echo "no libcuda.so.1 found; set LIBCUDA" >&2; exit 2; }
 fi
 
-work=$folder/conformance
+suite=conformance${SUITE:+_$SUITE}
+work=$folder/$suite
 mkdir -p "$work"
-python3 gen/conformance.py "$work"
+python3 gen/$suite.py "$work"
 ${CC:-cc} -std=gnu17 -O2 -D_GNU_SOURCE -Iinclude -Itest/ptx test/ptx/*.c "$lib" -lm -Wl,--allow-shlib-undefined -Wl,-rpath,"$(dirname "$lib")" -o "$work/runner"
 
 raw=$work/answers.bin

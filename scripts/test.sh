@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# All tests that this machine can run, summed up in a last line `N passed, N failed, N skipped`: a unit-test program, a CUDA program and a
-# benchmark kernel each count as one.
+# All tests that this machine can run, summed up in a last line `N passed, N failed, N skipped`: a unit-test program, a CUDA program, a
+# benchmark kernel, and a conformance suite in a mode each count as one.
 set -u
 build=$1
 cd "$(dirname "$0")/.."
@@ -16,6 +16,7 @@ step() {
 }
 
 step "unit tests" python3 scripts/unit.py "$build"
+step "PTX instructions against an NVIDIA GPU's answers" python3 scripts/conformance_test.py "$build"
 step "programs, static cudart" python3 test/apps/run.py --lib "$build/lib" --build "$build/apps"
 step "programs, shared cudart" python3 test/apps/run.py --lib "$build/lib" --build "$build/apps" --cudart shared --kind cu \
     --only vector_add memory_spaces streams_events graph_capture printf illegal_address separable

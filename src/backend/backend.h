@@ -67,6 +67,28 @@ uint64_t signal_time(const struct signal *s); // ns; 0 until done
 void signal_then(struct signal *s, void (*fn)(void *user), void *user);
 
 // ---- commands -----------------------------------------------------------------------------------------------------------
+// What the kernels of a module may launch and ask themselves. Answers are BE_* codes.
+enum backend_question {
+    ASK_DEVICE_COUNT,
+    ASK_DEVICE,
+    ASK_DEVICE_ATTRIBUTE, // a: CUdevice_attribute, b: ordinal
+    ASK_LIMIT,            // a: CUlimit
+    ASK_FUNCTION,         // a: CUfunction_attribute, b: kernel
+    ASK_OCCUPANCY,        // a: kernel, b: threads of a block, c: bytes of dynamic shared memory
+};
+
+struct command;
+struct backend_launcher {
+    // Checks a launch of the kernel with that handle; tells the bytes of its parameters. Called by running kernels: may not block.
+    int (*check)(void *user, uint64_t kernel, const uint32_t grid[3], const uint32_t block[3], uint32_t shared, size_t *param_size);
+    // Makes the launch's command. Called after a kernel has ended; may compile.
+    int (*command)(void *user, uint64_t kernel, const uint32_t grid[3], const uint32_t block[3], uint32_t shared, const void *params,
+                   size_t param_size, struct command **out);
+    // Called by running kernels: may not block.
+    int (*ask)(void *user, enum backend_question q, uint64_t a, uint64_t b, uint64_t c, uint64_t *answer);
+    void *user;
+};
+
 enum command_kind {
     CMD_LAUNCH,
     CMD_COPY,    // 3D copy of bytes between linear memories; plain copies have height = depth = 1
@@ -75,7 +97,8 @@ enum command_kind {
     CMD_SIGNAL,  // complete the signal
     CMD_WAIT,    // do not go on before the signal is done
     CMD_VALUE_WAIT,  // until (*addr op value); 32 or 64 bits
-    CMD_VALUE_WRITE
+    CMD_VALUE_WRITE,
+    CMD_EXPAND       // the commands that fn(user) gives, linked by next, take its place in the queue
 };
 
 struct command {
@@ -91,6 +114,7 @@ struct command {
             size_t param_size;
             void *params;                // points to memory behind the command (command_new allocates both)
             void *owner;                 // the driver's handle of the kernel, for graphs; backends do not look at it
+            const struct backend_launcher *launcher; // lives as long as the kernel; NULL: the kernel cannot launch
         } launch;
         struct {
             char *dst;
@@ -111,6 +135,11 @@ struct command {
             void *user;
             bool always;                 // also when the scope has a sticky error (to free `user`)
         } host;
+        struct {
+            struct command *(*fn)(void *user); // may not block
+            void (*keep)(void *user, bool more); // the command owns one reference to user: one more, or one less
+            void *user;
+        } expand;
         struct signal *signal;           // SIGNAL, WAIT: the command owns one reference
         struct {
             void *addr;

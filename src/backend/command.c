@@ -46,6 +46,8 @@ command_clone(const struct command *c)
     }
     if (n->kind == CMD_SIGNAL || n->kind == CMD_WAIT)
         signal_ref(n->signal);
+    if (n->kind == CMD_EXPAND)
+        n->expand.keep(n->expand.user, true);
     return n;
 }
 
@@ -56,5 +58,7 @@ command_free(struct command *c)
         return;
     if (c->kind == CMD_SIGNAL || c->kind == CMD_WAIT)
         signal_unref(c->signal);
+    if (c->kind == CMD_EXPAND)
+        c->expand.keep(c->expand.user, false);
     free(c);
 }

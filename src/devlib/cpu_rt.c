@@ -116,7 +116,6 @@ pw_isspacep_local(T *t, u64 a)
     return a >= (u64)s->lo && a < (u64)s->hi;
 }
 FN u32 pw_isspacep_param(T *t, u64 a) { return a - (u64)GRID->params < GRID->param_size; }
-FN u32 pw_isspacep_const(T *t, u64 a) { (void)t, (void)a; return 0; }
 
 // Addresses of a cluster's shared memory: the upper 8 bits count ranks from the own block on (rt.h), the others are the offset.
 static FN u32 rank_at(T *t, u32 addr) { return (t->block->rank + (addr >> RT_RANK_SHIFT)) & 0xff; }
@@ -242,8 +241,8 @@ NARROW(bf16, add, add_num)
 NARROW(bf16, min, min_num)
 NARROW(bf16, max, max_num)
 
-// Sums in the units of shared memory: those of the arithmetic instructions. In global memory, f32 flushes and f64 hands a
-// NaN on as it is.
+// Sums in shared memory: those of the arithmetic instructions, of the operand and what is there. In global memory f32
+// flushes, and f64 hands a NaN on as it is.
 static FN u32
 f32_sum(u32 a, u32 b)
 {
@@ -253,13 +252,15 @@ f32_sum(u32 a, u32 b)
 }
 static FN u32 f32_flushed(u32 a) { return a & 0x7f800000 ? a : a & 0x80000000; }
 static FN u32 f32_sum_flushed(u32 a, u32 b) { return f32_flushed(f32_sum(f32_flushed(a), f32_flushed(b))); }
+// Of two NaNs it is the second's.
 static FN u64
 f64_sum(u64 a, u64 b, u64 quiet)
 {
     union { u64 u; double f; } x = {a}, y = {b}, sum = {.f = x.f + y.f};
     return y.f != y.f ? b | quiet : x.f != x.f ? a | quiet : sum.u;
 }
-#define QUIET 0x0008000000000000
+static FN u64 f64_sum_shared(u64 old, u64 v) { return f64_sum(v, old, 0x0008000000000000); }
+static FN u64 f64_sum_global(u64 old, u64 v) { return f64_sum(old, v, 0); }
 
 #define ATOM_SUM(name, F, U, expr)                                                                 \
     FN F pw_atom_##name(T *t, F *p, F v)                                                           \
@@ -274,9 +275,9 @@ f64_sum(u64 a, u64 b, u64 quiet)
 ATOM_SUM(fadd_f32, float, u32, f32_sum(old.u, add.u))
 ATOM_SUM(fadd_global_f32, float, u32, f32_sum_flushed(old.u, add.u))
 ATOM_SUM(fadd_generic_f32, float, u32, IN_SHARED(p) ? f32_sum(old.u, add.u) : f32_sum_flushed(old.u, add.u))
-ATOM_SUM(fadd_f64, double, u64, f64_sum(old.u, add.u, QUIET))
-ATOM_SUM(fadd_global_f64, double, u64, f64_sum(old.u, add.u, 0))
-ATOM_SUM(fadd_generic_f64, double, u64, f64_sum(old.u, add.u, IN_SHARED(p) ? QUIET : 0))
+ATOM_SUM(fadd_f64, double, u64, f64_sum_shared(old.u, add.u))
+ATOM_SUM(fadd_global_f64, double, u64, f64_sum_global(old.u, add.u))
+ATOM_SUM(fadd_generic_f64, double, u64, IN_SHARED(p) ? f64_sum_shared(old.u, add.u) : f64_sum_global(old.u, add.u))
 
 #define WIDE_MINMAX(op, ty, F, U, rel)                                                             \
     FN F pw_atom_f##op##_##ty(T *t, F *p, F v)                                                     \
@@ -370,6 +371,26 @@ REDUX_F(fmax_abs_nan, RT_REDUX_FMAX_ABS_NAN)
 FN u64 pw_elect(T *t, u32 mask) { return rt_warp(t, RT_ELECT, 0, 0, 0, mask); }
 FN u32 pw_activemask(T *t, u32 site) { return (u32)rt_warp_active(t, RT_ACTIVEMASK, 0, 0, 0, site); }
 
+// ---- asynchronous copies ---------------------------------------------------------------------------------------------
+FN void pw_bulk_copy(T *t, u64 dst, u64 src, u32 n, u32 mask) { rt_bulk_copy(t, dst, src, n, mask); }
+FN void pw_bulk_reduce(T *t, u32 op, u32 number, u64 dst, u64 src, u32 n) { rt_bulk_reduce(t, op, number, dst, src, n); }
+FN void
+pw_bulk_multicast(T *t, u32 dst, u64 src, u32 n, u32 barrier, u32 ranks)
+{
+    rt_bulk_multicast(t, dst, src, n, barrier, ranks);
+}
+FN void
+pw_tensor(T *t, u32 what, u64 map, u32 shared, u32 c0, u32 c1, u32 c2, u32 c3, u32 c4, u32 o0, u32 o1, u32 o2, u32 barrier, u32 ranks)
+{
+    struct tensor_call c = {map, what, {(s32)c0, (s32)c1, (s32)c2, (s32)c3, (s32)c4}, {(s32)o0, (s32)o1, (s32)o2}, shared, barrier, ranks};
+    rt_tensor(t, &c);
+}
+FN void
+pw_tensormap_replace(T *t, u32 field, u32 index, u64 map, u64 value)
+{
+    rt_tensormap_replace(t, field, index, map, value);
+}
+
 // ---- services --------------------------------------------------------------------------------------------------------
 FN void
 pw_spin(T *t)
@@ -386,6 +407,87 @@ pw_assertfail(T *t, u64 message, u64 file, u32 line, u64 function, u64 charsize)
 {
     rt_assertfail(t, message, file, line, function, charsize);
 }
+
+// ---- the device runtime's calls: codes 0 and 1 are success and an invalid value ----------------------------------------
+FN u64
+pw_device_buffer(T *t, u64 kernel, u32 gx, u32 gy, u32 gz, u32 bx, u32 by, u32 bz, u32 shared)
+{
+    return rt_device_buffer(t, kernel, gx, gy, gz, bx, by, bz, shared);
+}
+FN u32 pw_device_launch(T *t, u64 buffer, u64 stream) { return rt_device_launch(t, buffer, stream); }
+FN u64 pw_device_memory(T *t, u32 align, u32 size) { return rt_device_memory(t, align, size); }
+FN u32
+pw_device_launch_memory(T *t, u64 kernel, u64 buffer, u64 grid, u64 block, u32 shared, u64 stream)
+{
+    const u32 *g = (const u32 *)grid, *b = (const u32 *)block;
+    u32 n[6] = {g[0], g[1], g[2], b[0], b[1], b[2]};
+    return rt_device_launch_memory(t, kernel, buffer, n, n + 3, shared, stream);
+}
+static FN u32
+device_make(T *t, u64 out, u32 flags, u32 want)
+{
+    u64 h = rt_device_make(t, flags, want);
+    if (!h)
+        return 1;
+    *(u64 *)out = h;
+    return 0;
+}
+// Streams of the device do not block, its events are not timed.
+FN u32 pw_device_stream_create(T *t, u64 out, u32 flags) { return device_make(t, out, flags, 1); }
+FN u32 pw_device_stream_destroy(T *t, u64 stream) { return rt_device_use(t, stream, 0); }
+FN u32 pw_device_event_create(T *t, u64 out, u32 flags) { return device_make(t, out, flags, 2); }
+FN u32 pw_device_event_destroy(T *t, u64 event) { return rt_device_use(t, event, 0); }
+FN u32 pw_device_event_record(T *t, u64 event, u64 stream) { (void)stream; return rt_device_use(t, event, 1); }
+FN u32
+pw_device_stream_wait(T *t, u64 stream, u64 event, u32 flags)
+{
+    (void)stream;
+    return flags ? 1 : rt_device_use(t, event, 1);
+}
+static FN u32
+device_ask32(T *t, u64 out, u32 question, u64 a, u64 b, u64 c)
+{
+    u64 v;
+    u32 r = rt_device_ask(t, question, a, b, c, &v);
+    if (!r)
+        *(u32 *)out = (u32)v;
+    return r;
+}
+static FN u32
+device_ask64(T *t, u64 out, u32 question, u64 a, u64 b, u64 c)
+{
+    u64 v;
+    u32 r = rt_device_ask(t, question, a, b, c, &v);
+    if (!r)
+        *(u64 *)out = v;
+    return r;
+}
+FN u32 pw_device_count(T *t, u64 out) { return device_ask32(t, out, RT_ASK_DEVICE_COUNT, 0, 0, 0); }
+FN u32 pw_device_number(T *t, u64 out) { return device_ask32(t, out, RT_ASK_DEVICE, 0, 0, 0); }
+FN u32 pw_device_attribute(T *t, u64 out, u32 a, u32 device) { return device_ask32(t, out, RT_ASK_DEVICE_ATTRIBUTE, a, device, 0); }
+FN u32 pw_device_limit(T *t, u64 out, u32 limit) { return device_ask64(t, out, RT_ASK_LIMIT, limit, 0, 0); }
+FN u32
+pw_device_function(T *t, u64 out, u32 a, u64 kernel)
+{
+    return a >= 1 && a <= 3 ? device_ask64(t, out, RT_ASK_FUNCTION, a, kernel, 0) // sizes
+                            : device_ask32(t, out, RT_ASK_FUNCTION, a, kernel, 0);
+}
+FN u32
+pw_device_occupancy(T *t, u64 out, u64 kernel, u32 threads, u64 shared)
+{
+    return device_ask32(t, out, RT_ASK_OCCUPANCY, kernel, threads, shared);
+}
+FN u32
+pw_device_occupancy_flags(T *t, u64 out, u64 kernel, u32 threads, u64 shared, u32 flags)
+{
+    return flags > 1 ? 1 : device_ask32(t, out, RT_ASK_OCCUPANCY, kernel, threads, shared);
+}
+FN u32 pw_device_cache_config(T *t, u64 out) { (void)t; *(u32 *)out = 0; return 0; }
+FN u32 pw_device_shared_config(T *t, u64 out) { (void)t; *(u32 *)out = 0; return 0; }
+FN u32 pw_device_error(T *t) { return rt_device_error(t); }
+FN u32 pw_device_set_error(T *t, u32 error) { return rt_device_set_error(t, error); }
+
+FN void pw_graph_set_condition(T *t, u64 handle, u32 v) { (void)t; __atomic_store_n((u32 *)handle, v, __ATOMIC_RELEASE); }
 FN void pw_trap(T *t) { rt_stop(t, RT_TRAP); }
 FN void pw_brkpt(T *t) { rt_stop(t, RT_BRKPT); }
 FN void pw_bad_call(T *t) { rt_stop(t, RT_BAD_CALL); }

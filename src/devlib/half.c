@@ -80,7 +80,7 @@ pw_m_cvt_rn_tf32_f32(float x)
 DEV uint32_t
 pw_m_cvt_rna_tf32_f32(float x)
 {
-    return (bits32(x) + 0x1000) & ~0x1fffu; // on the bits, whatever they stand for
+    return (bits32(x) + upick(x == x, 0x1000, 0)) & ~0x1fffu; // some NaNs become infinite
 }
 
 DEV uint32_t

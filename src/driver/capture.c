@@ -67,6 +67,7 @@ capture_end(struct capture *c)
     for (size_t i = 0; i < vec_len(c->streams); i++)
         capture_leave(c->streams[i]);
     vec_free(c->streams);
+    vec_free(c->left);
     for (size_t i = 0; i < vec_len(captures); i++) {
         if (captures[i] == c) {
             vec_swap_remove(captures, i);
@@ -317,8 +318,8 @@ capture_forget_stream(struct stream *s)
     pthread_mutex_lock(&graph_lock);
     struct capture *c = s->capture;
     if (c) {
-        capture_invalidate(c, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-                           "one of its streams is destroyed");
+        for (size_t i = 0; i < vec_len(s->frontier); i++)
+            vec_push(c->left, s->frontier[i]); // must have been joined by the end
         for (size_t i = 0; i < vec_len(c->streams); i++) {
             if (c->streams[i] == s) {
                 vec_swap_remove(c->streams, i);

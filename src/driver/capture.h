@@ -14,6 +14,7 @@ struct capture {
     bool invalid;
     struct stream *origin;
     struct stream **streams; // vec: all that take part, origin too
+    struct graph_node **left; // vec: frontiers of streams that were destroyed
 };
 
 // Nodes that a captured event stands for.

@@ -114,6 +114,9 @@ joined(struct capture *c)
         for (size_t i = 0; i < vec_len(c->streams[k]->frontier); i++)
             if (!c->streams[k]->frontier[i]->mark)
                 return false;
+    for (size_t i = 0; i < vec_len(c->left); i++)
+        if (!c->left[i]->mark)
+            return false;
     return true;
 }
 
@@ -155,15 +158,17 @@ pw_cuStreamEndCapture(CUstream stream, CUgraph *out)
     CUresult r = stream_resolve(stream, &s);
     if (r)
         return r;
-    if (!out)
-        return fail(CUDA_ERROR_INVALID_VALUE, "phGraph is NULL");
     struct graph *g = NULL;
     struct user_ref *drop = NULL;
     pthread_mutex_lock(&graph_lock);
-    r = end(s, &g, &drop);
+    if (!out && s->capture && s->capture->own_graph) // a graph that was given is known anyway
+        r = fail(CUDA_ERROR_INVALID_VALUE, "phGraph is NULL");
+    else
+        r = end(s, &g, &drop);
     pthread_mutex_unlock(&graph_lock);
     user_drop(drop);
-    *out = (CUgraph)g;
+    if (out)
+        *out = (CUgraph)g;
     return r;
 }
 

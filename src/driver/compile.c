@@ -36,7 +36,12 @@ static uint64_t
 resolve(void *user, const char *symbol)
 {
     const struct function *f = user;
-    const struct module_var *v = strmap_get(&f->mod->vars, symbol);
+    const struct module *m = f->mod;
+    const struct module_var *v = strmap_get(&m->vars, symbol);
+    if (!strcmp(symbol, "const.begin"))
+        return (uintptr_t)m->block[0].base;
+    if (!strcmp(symbol, "const.end"))
+        return (uintptr_t)m->block[0].base + m->constants;
     return v ? v->addr : 0;
 }
 

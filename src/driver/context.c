@@ -36,6 +36,7 @@ ctx_unref(struct context *c)
         return;
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->order);
+    coredump_free(c);
     object_free(c);
 }
 
@@ -261,6 +262,8 @@ pw_cuCtxDestroy_v2(CUcontext ctx)
     struct context *c = ctx_get(ctx);
     if (!c)
         return fail(CUDA_ERROR_INVALID_CONTEXT, "%p is no context", (void *)ctx);
+    if (c->green)
+        return fail(CUDA_ERROR_INVALID_CONTEXT, "the context belongs to a green context");
     if (c->primary)
         return fail(CUDA_ERROR_INVALID_CONTEXT, "a primary context is released, not destroyed");
     object_retire(c);

@@ -81,6 +81,7 @@ int device_cc(const struct device *d, const void *caller);
 int device_attribute(const struct device *d, CUdevice_attribute a);
 
 // Limits of a launch that do not depend on the device.
+enum { MAX_CLUSTER = 16, MAX_PORTABLE_CLUSTER = 8 }; // blocks
 enum { MAX_BLOCK_THREADS = 1024, MAX_BLOCK_X = 1024, MAX_BLOCK_Y = 1024, MAX_BLOCK_Z = 64, MAX_GRID_X = INT32_MAX, MAX_GRID_YZ = 65535 };
 
 // The backends by name, the only place that knows them (backends.c). Initialises those that the option asks for and enters their
@@ -109,6 +110,8 @@ struct context {
     size_t limit[16];            // by CUlimit
     CUfunc_cache cache_config;
     CUsharedconfig shared_config;
+    struct green *green;         // the green context that it is of, or NULL
+    struct coredump *coredump;   // settings of its own, or NULL
 };
 
 struct tls {
@@ -144,6 +147,9 @@ bool ctx_flags_valid(unsigned flags);
 // The primary context of a device, alive or not.
 struct context *ctx_primary_handle(struct device *d);
 
+void coredump_free(struct context *c);
+CUgreenCtx green_of(const struct context *c); // NULL: it is none
+
 // Storage under a key in a context, with a destructor that runs (no lock held) when the context is torn down (storage.c).
 typedef void storage_dtor(CUcontext, void *key, void *value);
 CUresult storage_put(struct context *c, void *key, void *value, storage_dtor *dtor);
@@ -174,8 +180,10 @@ struct module {
     struct {
         void *base;              // the module's variables in one piece of memory; NULL: none
         size_t size;
-    } block[2];                  // device (global and constant), managed
+    } block[2];                  // device (constant, then global), managed
+    size_t constants;            // bytes of block[0] that are constant
     struct function **functions; // vec by index in code->entry: NULL until asked for
+    struct backend_launcher launcher;
     pthread_mutex_t lock;        // guards functions
 };
 
@@ -242,6 +250,8 @@ struct launch_shape {
 // For launches and graph nodes alike; the command belongs to the caller, who sets launch.owner to the handle (CUfunction or CUkernel) that
 // the program gave, so that a captured node can tell it.
 CUresult launch_command(struct function *f, const struct launch_shape *shape, void **params, void **extra, struct command **out);
+// The checks of grid, block and shared memory that come before all others; may not block.
+CUresult launch_check(struct function *f, const struct launch_shape *shape);
 
 // ---- streams --------------------------------------------------------------------------------------------
 struct capture;                  // graph under construction (capture.c)
@@ -272,6 +282,8 @@ void stream_free(struct stream *s);
 void streams_free(struct context *c);
 // Waits for all work of all streams of the context; gives the sticky error. What cuCtxSynchronize does apart from its checks.
 CUresult streams_wait(struct context *c);
+// The ends of all work of the context: a vec of signals, each a reference for the caller.
+struct signal **streams_mark(struct context *c);
 
 // Turns a handle into a stream of the current context: NULL is the legacy or (tls.per_thread_stream) the per-thread stream, the
 // handles 1 and 2 are CU_STREAM_LEGACY and CU_STREAM_PER_THREAD. Errors as documented (INVALID_HANDLE, INVALID_CONTEXT, sticky).
@@ -364,6 +376,9 @@ CUresult capture_append(struct stream *s, struct command *c);
 // Logs "call: reason" on LOG_ERROR's behalf (LOG_API level detail) and returns the code: `return fail(CUDA_ERROR_INVALID_VALUE, "pitch %zu < width", ...)`.
 CUresult fail_(CUresult code, const char *func, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 #define fail(code, ...) fail_((code), __func__, __VA_ARGS__)
+
+// Hears every failure that is logged, and more than those (logs.c); NULL: nobody does.
+extern void (*fail_hook)(const char *text);
 
 // A call that we do not have: logs its name once, returns CUDA_ERROR_NOT_SUPPORTED. Used by generated stubs.
 CUresult stub(const char *name);

@@ -93,23 +93,28 @@ stub(const char *name)
 // one reason, no more are written unless calls are traced.
 enum { REPEATS = 20 };
 
+void (*fail_hook)(const char *text);
+
 CUresult
 fail_(CUresult code, const char *func, const char *fmt, ...)
 {
-    if (!log_on(LOG_ERROR))
-        return code;
     const char *place[] = {func, fmt};
     unsigned times = count_up(hash64(place, sizeof place));
-    if (times > REPEATS && !log_on(LOG_API))
+    bool shown = log_on(LOG_ERROR) && (times <= REPEATS || log_on(LOG_API));
+    if (!shown && !fail_hook)
         return code;
-    char reason[1024];
+    char reason[1024], text[1280];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(reason, sizeof reason, fmt, ap);
     va_end(ap);
     if (!strncmp(func, "pw_", 3))
         func += 3;
-    log_write(LOG_ERROR, "%s: %s (%s)%s", func, reason, error_name(code),
-              times == REPEATS ? "; further ones like it are not shown" : "");
+    snprintf(text, sizeof text, "%s: %s (%s)", func, reason, error_name(code));
+    if (shown)
+        log_write(LOG_ERROR, "%s%s", text,
+                  times == REPEATS ? "; further ones like it are not shown" : "");
+    if (fail_hook)
+        fail_hook(text);
     return code;
 }

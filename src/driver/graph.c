@@ -27,9 +27,9 @@ graph_new(void)
 static void
 node_free(struct graph_node *n, struct user_ref **drop)
 {
-    if (n->w.child)
-        graph_free(n->w.child, drop);
-    n->w.child = NULL;
+    for (size_t i = 0; i < vec_len(n->w.children); i++)
+        graph_free(n->w.children[i], drop);
+    vec_free(n->w.children);
     work_free(&n->w);
     vec_free(n->in);
     vec_free(n->out);
@@ -45,6 +45,9 @@ graph_free(struct graph *g, struct user_ref **drop)
     for (size_t i = 0; i < vec_len(g->users); i++)
         vec_push(*drop, g->users[i]);
     vec_free(g->users);
+    for (size_t i = 0; i < vec_len(g->conditions); i++)
+        condition_retire(g->conditions[i]);
+    vec_free(g->conditions);
     object_free(g);
 }
 
@@ -91,8 +94,8 @@ graph_add(struct graph *g, struct work *w, struct graph_node *const *deps, size_
     n->graph = g;
     n->origin = n->obj.id;
     n->w = *w;
-    if (n->w.child)
-        n->w.child->owner = n;
+    for (size_t i = 0; i < vec_len(n->w.children); i++)
+        n->w.children[i]->owner = n;
     for (size_t i = 0; i < ndeps; i++)
         connect(deps[i], n, (CUgraphEdgeData){0});
     vec_push(g->nodes, n);

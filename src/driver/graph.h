@@ -48,12 +48,15 @@ struct work {
     CUgraphNodeType type;
     struct context *ctx;
     CUgraphNodeParams params; // pointers inside lead to `args` and `access`
-    struct command *cmd;      // KERNEL, MEMCPY, MEMSET, HOST, BATCH_MEM_OP: copied for each launch;
+    struct command *cmd;      // KERNEL, MEMCPY, MEMSET, HOST: copied for each launch;
                               // NULL: nothing to do
+    struct command **ops;     // vec: BATCH_MEM_OP, likewise
+    CUstreamBatchMemOpParams *memops; // vec: BATCH_MEM_OP, paramArray
     void **args;              // vec: kernelParams, into cmd's parameter block
     CUmemAccessDesc *access;  // vec: MEM_ALLOC
     struct graph_mem *mem;    // MEM_ALLOC, and MEM_FREE of a graph's memory: one reference
-    struct graph *child;      // GRAPH: owned
+    struct graph **children;  // vec, owned: GRAPH has one, CONDITIONAL its bodies (phGraph_out)
+    struct condition *condition; // CONDITIONAL: one reference
     CUlaunchAttributeValue *attr; // KERNEL: vec by CUkernelNodeAttrID, as set; NULL: none
 };
 
@@ -81,6 +84,7 @@ struct graph {
     struct object obj;
     struct graph_node **nodes; // vec, in order of creation
     struct graph_node *owner;  // the node whose child this is, or NULL
+    struct condition **conditions; // vec: made for this graph, one reference each
     struct capture *capture;   // that still adds to it, or NULL
     struct user_ref *users;    // vec
 };
@@ -91,7 +95,7 @@ CUresult work_make(CUgraphNodeParams *params, struct work *out);
 // Makes the work of a captured command, which it takes over.
 void work_capture(struct stream *s, struct command *c, struct work *out);
 CUresult work_clone(const struct work *w, struct work *out);
-void work_free(struct work *w); // the child graph apart, which graph_free frees
+void work_free(struct work *w); // the child graphs apart, which graph_free frees
 const char *work_type_name(CUgraphNodeType t);
 
 struct graph *graph_get(CUgraph g);
@@ -109,6 +113,28 @@ CUresult graph_link(struct graph_node *from, struct graph_node *to,
 // Indices of the nodes in an order that respects dependencies; sets node->index to positions in
 // g->nodes. vec
 size_t *graph_order(struct graph *g);
+
+// ---- conditions (graph_condition.c) ---------------------------------------
+struct condition *condition_ref(struct condition *c);
+void condition_unref(struct condition *c); // NULL allowed
+void condition_retire(struct condition *c); // the handle is no longer known; holds graph_lock
+// Fills w for a conditional node: its condition and empty bodies. Takes graph_lock.
+CUresult condition_node(CUDA_CONDITIONAL_NODE_PARAMS *p, struct work *w);
+// Claims the node's condition for its place in graph g: a handle is of that graph or one around it,
+// and serves one node. Holds graph_lock.
+CUresult condition_claim(struct graph *g, struct work *w);
+// A node of that type may not be in the body of a conditional node.
+bool condition_forbids(CUgraphNodeType t);
+// The command that sets the first value, or NULL if launches do not.
+struct command *condition_reset(const struct condition *c);
+// The command that runs one of the bodies (vecs of commands, taken over), or none, or one again and again.
+struct command *condition_command(struct condition *c, CUgraphConditionalNodeType type,
+                                  struct command ***body, unsigned nbody);
+
+// ---- memory operations (value.c) ------------------------------------------
+// Makes the commands of a batch: a vec, to which nothing is added on failure.
+CUresult value_commands(unsigned count, const CUstreamBatchMemOpParams *ops, unsigned flags,
+                        struct command ***out);
 
 // ---- user objects (user_object.c) -----------------------------------------
 void user_ref_add(struct user_ref **vec, struct user_object *o,

@@ -28,10 +28,9 @@ exec_list_free(struct exec_list *l)
 {
     for (size_t i = 0; i < vec_len(l->nodes); i++) {
         struct exec_node *n = &l->nodes[i];
-        if (n->child) {
-            exec_list_free(n->child);
-            free(n->child);
-        }
+        for (size_t k = 0; k < vec_len(n->child); k++)
+            exec_list_free(&n->child[k]);
+        vec_free(n->child);
         vec_free(n->deps);
         work_free(&n->w);
     }
@@ -39,19 +38,38 @@ exec_list_free(struct exec_list *l)
     vec_free(l->order);
 }
 
+// What the body of a conditional node may hold, children of it too.
+static CUresult
+check_body(const struct graph *g)
+{
+    CUresult r = CUDA_SUCCESS;
+    for (size_t i = 0; !r && i < vec_len(g->nodes); i++) {
+        const struct work *w = &g->nodes[i]->w;
+        if (condition_forbids(w->type))
+            return fail(CUDA_ERROR_NOT_SUPPORTED, "a node of type %s in the body of a conditional node",
+                        work_type_name(w->type));
+        for (size_t k = 0; !r && k < vec_len(w->children); k++)
+            r = check_body(w->children[k]);
+    }
+    return r;
+}
+
 static CUresult
 exec_node_make(struct graph_node *n, struct exec_node *out)
 {
-    struct graph *child = n->w.child;
-    n->w.child = NULL; // its nodes are copied below, not the graph
+    struct graph **children = n->w.children;
+    n->w.children = NULL; // their nodes are copied below, not the graphs
     CUresult r = work_clone(&n->w, &out->w);
-    n->w.child = child;
+    n->w.children = children;
     out->origin = n->obj.id;
     for (size_t i = 0; i < vec_len(n->in); i++)
         vec_push(out->deps, n->in[i].node->index);
-    if (!r && child) {
-        out->child = calloc(1, sizeof *out->child);
-        r = out->child ? exec_list_make(child, out->child) : CUDA_ERROR_OUT_OF_MEMORY;
+    vec_extend(out->child, vec_len(children));
+    for (size_t i = 0; !r && i < vec_len(children); i++) {
+        if (n->w.condition)
+            r = check_body(children[i]);
+        if (!r)
+            r = exec_list_make(children[i], &out->child[i]);
     }
     return r;
 }
@@ -79,8 +97,8 @@ index_list(struct intmap *m, struct exec_list *l)
         intmap_put(m, n->origin, n);
         if (n->updated)
             intmap_put(m, n->updated, n);
-        if (n->child)
-            index_list(m, n->child);
+        for (size_t k = 0; k < vec_len(n->child); k++)
+            index_list(m, &n->child[k]);
     }
 }
 
@@ -100,8 +118,8 @@ claim_memory(struct exec_list *l, bool claim, bool *any)
     bool ok = true;
     for (size_t i = 0; i < vec_len(l->nodes); i++) {
         struct exec_node *n = &l->nodes[i];
-        if (n->child)
-            ok &= claim_memory(n->child, claim, any);
+        for (size_t k = 0; k < vec_len(n->child); k++)
+            ok &= claim_memory(&n->child[k], claim, any);
         if (n->w.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
             continue;
         *any = true;
@@ -109,6 +127,20 @@ claim_memory(struct exec_list *l, bool claim, bool *any)
         ok &= !claim || !had;
     }
     return ok;
+}
+
+// Kernels of a launch may set conditions until its end.
+static bool
+has_conditions(const struct exec_list *l)
+{
+    for (size_t i = 0; i < vec_len(l->nodes); i++) {
+        bool found = l->nodes[i].w.condition;
+        for (size_t k = 0; !found && k < vec_len(l->nodes[i].child); k++)
+            found = has_conditions(&l->nodes[i].child[k]);
+        if (found)
+            return true;
+    }
+    return false;
 }
 
 static CUresult
@@ -129,6 +161,7 @@ instantiate(struct graph *g, unsigned long long flags, CUgraphExec *out)
     e->flags = flags;
     e->list = list;
     e->has_memory = memory;
+    e->has_conditions = has_conditions(&e->list);
     user_retain_all(&e->users, g->users);
     exec_index(e);
     LOG(LOG_STREAM, "graph %p: executable %p of %zu nodes", (void *)g, (void *)e,
@@ -217,8 +250,8 @@ exec_end(void *user)
     free(e);
 }
 
-// Commands in flight are copies; what they still need of the executable is its memory and what user
-// objects stand for.
+// Commands in flight are copies; what they still need of the executable is its memory, its
+// conditions and what user objects stand for.
 CUresult
 pw_cuGraphExecDestroy(CUgraphExec handle)
 {
@@ -226,7 +259,7 @@ pw_cuGraphExecDestroy(CUgraphExec handle)
     if (!e)
         return fail(CUDA_ERROR_INVALID_VALUE, "%p is not an executable graph", (void *)handle);
     object_retire(e);
-    if (e->last && (e->has_memory || e->users)) {
+    if (e->last && (e->has_memory || e->has_conditions || e->users)) {
         struct signal *last = signal_ref(e->last);
         signal_then(last, exec_end, e);
         signal_unref(last);
@@ -244,8 +277,8 @@ check_memory(struct graph_exec *e, struct exec_list *l)
     CUresult r = CUDA_SUCCESS;
     for (size_t i = 0; !r && i < vec_len(l->nodes); i++) {
         struct exec_node *n = &l->nodes[i];
-        if (n->child)
-            r = check_memory(e, n->child);
+        for (size_t k = 0; !r && k < vec_len(n->child); k++)
+            r = check_memory(e, &n->child[k]);
         if (n->w.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC || !atomic_load(&n->w.mem->live))
             continue;
         if (!(e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
@@ -256,8 +289,23 @@ check_memory(struct graph_exec *e, struct exec_list *l)
     return r;
 }
 
+// Where the commands of a launch go: a stream, or a list for a body of a conditional node.
+struct sink {
+    struct stream *stream; // NULL: the list
+    struct command **list; // vec
+};
+
 static void
-launch_event(struct stream *s, const struct exec_node *n)
+put(struct sink *k, struct command *c)
+{
+    if (k->stream)
+        stream_enqueue(k->stream, c);
+    else
+        vec_push(k->list, c);
+}
+
+static void
+launch_event(struct sink *s, const struct exec_node *n)
 {
     struct event *e = object_get(n->w.params.eventRecord.event, OBJ_EVENT);
     if (!e) {
@@ -267,17 +315,55 @@ launch_event(struct stream *s, const struct exec_node *n)
     struct command *c = n->w.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD ? event_record_command(e)
                                                                      : event_wait_command(e);
     if (c)
-        stream_enqueue(s, c);
+        put(s, c);
+}
+
+static void launch_list(struct sink *s, const struct exec_list *l);
+
+static void
+launch_conditional(struct sink *s, const struct exec_node *n)
+{
+    unsigned count = (unsigned)vec_len(n->child);
+    struct command ***body = calloc(count, sizeof *body);
+    if (!body)
+        abort();
+    for (unsigned i = 0; i < count; i++) {
+        struct sink inner = {0};
+        launch_list(&inner, &n->child[i]);
+        body[i] = inner.list;
+    }
+    put(s, condition_command(n->w.condition, n->w.params.conditional.type, body, count));
+}
+
+// The first values of all conditions, those of bodies too.
+static void
+reset_conditions(struct sink *s, const struct exec_list *l)
+{
+    for (size_t i = 0; i < vec_len(l->nodes); i++) {
+        const struct exec_node *n = &l->nodes[i];
+        struct command *c = n->w.condition ? condition_reset(n->w.condition) : NULL;
+        if (c)
+            put(s, c);
+        for (size_t k = 0; k < vec_len(n->child); k++)
+            reset_conditions(s, &n->child[k]);
+    }
 }
 
 static void
-launch_list(struct stream *s, const struct exec_list *l)
+launch_list(struct sink *s, const struct exec_list *l)
 {
     for (size_t i = 0; i < vec_len(l->order); i++) {
         const struct exec_node *n = &l->nodes[l->order[i]];
         switch (n->disabled ? CU_GRAPH_NODE_TYPE_EMPTY : n->w.type) {
         case CU_GRAPH_NODE_TYPE_GRAPH:
-            launch_list(s, n->child);
+            launch_list(s, &n->child[0]);
+            break;
+        case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+            launch_conditional(s, n);
+            break;
+        case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+            for (size_t k = 0; k < vec_len(n->w.ops); k++)
+                put(s, command_clone(n->w.ops[k]));
             break;
         case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
@@ -293,7 +379,7 @@ launch_list(struct stream *s, const struct exec_list *l)
             break;
         default:
             if (n->w.cmd)
-                stream_enqueue(s, command_clone(n->w.cmd));
+                put(s, command_clone(n->w.cmd));
         }
     }
 }
@@ -306,7 +392,9 @@ launch(struct graph_exec *e, struct stream *s)
         wait->signal = signal_ref(e->last);
         stream_enqueue(s, wait);
     }
-    launch_list(s, &e->list);
+    struct sink sink = {.stream = s};
+    reset_conditions(&sink, &e->list);
+    launch_list(&sink, &e->list);
     struct command *end = command_new(CMD_SIGNAL, 0);
     signal_unref(e->last);
     e->last = signal_new();
@@ -324,10 +412,15 @@ list_to_graph(const struct exec_list *l, struct graph **out)
     for (size_t i = 0; !r && i < vec_len(l->nodes); i++) {
         struct work w;
         r = work_clone(&l->nodes[i].w, &w);
-        if (!r && l->nodes[i].child) {
-            r = list_to_graph(l->nodes[i].child, &w.child);
-            w.params.graph.graph = (CUgraph)w.child;
+        for (size_t k = 0; !r && k < vec_len(l->nodes[i].child); k++) {
+            struct graph *child;
+            r = list_to_graph(&l->nodes[i].child[k], &child);
+            vec_push(w.children, child);
         }
+        if (w.type == CU_GRAPH_NODE_TYPE_GRAPH && w.children)
+            w.params.graph.graph = (CUgraph)w.children[0];
+        if (w.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            w.params.conditional.phGraph_out = (CUgraph *)w.children;
         if (!r)
             graph_add(g, &w, NULL, 0);
     }
@@ -346,11 +439,12 @@ capture_launch(struct graph_exec *e, struct stream *s)
     if (e->has_memory)
         return fail(CUDA_ERROR_NOT_SUPPORTED, "capture of a graph with memory nodes");
     pthread_mutex_lock(&graph_lock);
-    CUresult r = list_to_graph(&e->list, &w.child);
-    user_retain_all(&w.child->users, e->users);
+    struct graph *child;
+    CUresult r = list_to_graph(&e->list, &child);
+    user_retain_all(&child->users, e->users);
     pthread_mutex_unlock(&graph_lock);
-    w.params.graph.graph = (CUgraph)w.child;
-    struct graph *child = w.child;
+    vec_push(w.children, child);
+    w.params.graph.graph = (CUgraph)child;
     if (!r)
         r = capture_add(s, &w, NULL);
     if (r) {

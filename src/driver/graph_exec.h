@@ -11,7 +11,7 @@ struct exec_node {
     uint64_t updated; // id of the node that an update took the work from, or 0
     bool disabled;
     size_t *deps;            // vec: indices of the nodes that this one depends on
-    struct exec_list *child; // GRAPH: owned
+    struct exec_list *child; // vec: GRAPH has one, CONDITIONAL its bodies
 };
 
 // Nodes in the order of their creation, and the order in which they are launched.
@@ -29,7 +29,7 @@ struct graph_exec {
     struct signal *last;    // end of the latest launch
     uint64_t last_stream;   // id of its stream
     struct user_ref *users; // vec
-    bool has_memory;
+    bool has_memory, has_conditions;
 };
 
 struct graph_exec *exec_get(CUgraphExec e);

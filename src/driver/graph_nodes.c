@@ -44,6 +44,8 @@ pw_cuGraphAddNode_v2(CUgraphNode *out, CUgraph handle, const CUgraphNode *deps,
         return r;
     GRAPH_LOCKED();
     r = check_place(handle, deps, ndeps, &g); // it may have changed meanwhile
+    if (!r && w.condition)
+        r = condition_claim(g, &w);
     if (r) {
         work_free(&w);
         return r;
@@ -116,6 +118,14 @@ params_event(CUgraphNodeType type, CUevent event, CUgraphNodeParams *q)
 {
     *q = (CUgraphNodeParams){.type = type};
     q->eventRecord.event = event; // eventWait lies at the same place
+}
+
+void
+params_memops(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, CUgraphNodeParams *q)
+{
+    *q = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP};
+    _Static_assert(sizeof *p == sizeof q->memOp, "versions 1 and 2 are the same");
+    memcpy(&q->memOp, p, sizeof *p);
 }
 
 // ---- adding ---------------------------------------------------------------
@@ -229,6 +239,17 @@ pw_cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, s
 {
     CUgraphNodeParams q = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
     q.free.dptr = p;
+    return pw_cuGraphAddNode_v2(out, g, deps, NULL, ndeps, &q);
+}
+
+CUresult
+pw_cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph g, const CUgraphNode *deps, size_t ndeps,
+                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    CUgraphNodeParams q;
+    if (!p)
+        return missing();
+    params_memops(p, &q);
     return pw_cuGraphAddNode_v2(out, g, deps, NULL, ndeps, &q);
 }
 
@@ -347,12 +368,22 @@ pw_cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr *p)
     return r;
 }
 
+CUresult
+pw_cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    CUgraphNodeParams q;
+    CUresult r = get(node, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, p, &q);
+    if (!r)
+        memcpy(p, &q.memOp, sizeof *p);
+    return r;
+}
+
 // ---- changing -------------------------------------------------------------
 static bool
 changeable(CUgraphNodeType t)
 {
     return t != CU_GRAPH_NODE_TYPE_MEM_ALLOC && t != CU_GRAPH_NODE_TYPE_MEM_FREE &&
-           t != CU_GRAPH_NODE_TYPE_GRAPH;
+           t != CU_GRAPH_NODE_TYPE_GRAPH && t != CU_GRAPH_NODE_TYPE_CONDITIONAL;
 }
 
 CUresult
@@ -434,6 +465,16 @@ pw_cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *p)
     if (!p)
         return missing();
     params_host(p, &q);
+    return pw_cuGraphNodeSetParams(node, &q);
+}
+
+CUresult
+pw_cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    CUgraphNodeParams q;
+    if (!p)
+        return missing();
+    params_memops(p, &q);
     return pw_cuGraphNodeSetParams(node, &q);
 }
 

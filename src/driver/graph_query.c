@@ -185,45 +185,97 @@ pw_cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, size_t *n)
 }
 
 // ---- picture --------------------------------------------------------------
+// Parameters are shown when a flag of the node's type asks for them.
+static bool
+dot_wants(const struct work *w, unsigned flags)
+{
+    static const unsigned flag[] = {
+        [CU_GRAPH_NODE_TYPE_KERNEL] = CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS,
+        [CU_GRAPH_NODE_TYPE_MEMCPY] = CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS,
+        [CU_GRAPH_NODE_TYPE_MEMSET] = CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS,
+        [CU_GRAPH_NODE_TYPE_HOST] = CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS,
+        [CU_GRAPH_NODE_TYPE_WAIT_EVENT] = CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS,
+        [CU_GRAPH_NODE_TYPE_EVENT_RECORD] = CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS,
+        [CU_GRAPH_NODE_TYPE_MEM_ALLOC] = CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS,
+        [CU_GRAPH_NODE_TYPE_MEM_FREE] = CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS,
+        [CU_GRAPH_NODE_TYPE_BATCH_MEM_OP] = CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS,
+        [CU_GRAPH_NODE_TYPE_CONDITIONAL] = CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS,
+    };
+    unsigned own = (unsigned)w->type < sizeof flag / sizeof *flag ? flag[w->type] : 0;
+    return flags & (own | CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE);
+}
+
 static void
-dot_label(FILE *f, const struct graph_node *n)
+dot_params(FILE *f, const struct work *w)
+{
+    const struct command *c = w->cmd;
+    switch (w->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        fprintf(f, "\\n<<<(%u,%u,%u),(%u,%u,%u),%u>>>", c->launch.grid[0], c->launch.grid[1],
+                c->launch.grid[2], c->launch.block[0], c->launch.block[1], c->launch.block[2],
+                c->launch.dynamic_shared);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+        if (c)
+            fprintf(f, "\\n%p <- %p\\n%zu x %zu x %zu bytes", (void *)c->copy.dst,
+                    (const void *)c->copy.src, c->copy.width, c->copy.height, c->copy.depth);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        if (c)
+            fprintf(f, "\\n%p <- 0x%x\\n%zu x %zu elements of %u bytes", (void *)c->fill.dst,
+                    c->fill.pattern, c->fill.width, c->fill.height, c->fill.element);
+        break;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+        fprintf(f, "\\nevent %p", (void *)w->params.eventRecord.event);
+        break;
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        fprintf(f, "\\n%p: %zu bytes", w->mem->addr, w->mem->size);
+        break;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        fprintf(f, "\\nhandle 0x%llx, type %d, %u bodies",
+                (unsigned long long)w->params.conditional.handle, (int)w->params.conditional.type,
+                w->params.conditional.size);
+        break;
+    default:
+        break;
+    }
+}
+
+static void
+dot_label(FILE *f, const struct graph_node *n, unsigned flags)
 {
     const struct work *w = &n->w;
     fprintf(f, "%s", work_type_name(w->type));
-    if (w->type == CU_GRAPH_NODE_TYPE_KERNEL && w->cmd)
-        fprintf(f, "\\n%s\\n<<<(%u,%u,%u),(%u,%u,%u),%u>>>",
-                w->cmd->launch.name ? w->cmd->launch.name : "?", w->cmd->launch.grid[0],
-                w->cmd->launch.grid[1], w->cmd->launch.grid[2], w->cmd->launch.block[0],
-                w->cmd->launch.block[1], w->cmd->launch.block[2], w->cmd->launch.dynamic_shared);
-    else if (w->type == CU_GRAPH_NODE_TYPE_MEMCPY && w->cmd)
-        fprintf(f, "\\n%p <- %p\\n%zu x %zu x %zu bytes", (void *)w->cmd->copy.dst,
-                (const void *)w->cmd->copy.src, w->cmd->copy.width, w->cmd->copy.height,
-                w->cmd->copy.depth);
-    else if (w->type == CU_GRAPH_NODE_TYPE_MEMSET && w->cmd)
-        fprintf(f, "\\n%p <- 0x%x\\n%zu x %zu elements of %u bytes", (void *)w->cmd->fill.dst,
-                w->cmd->fill.pattern, w->cmd->fill.width, w->cmd->fill.height,
-                w->cmd->fill.element);
+    if (w->type == CU_GRAPH_NODE_TYPE_KERNEL)
+        fprintf(f, "\\n%s", w->cmd->launch.name ? w->cmd->launch.name : "?");
+    if (flags & (CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES | CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE))
+        fprintf(f, "\\nnode %p", (const void *)n);
+    if (dot_wants(w, flags))
+        dot_params(f, w);
 }
 
 // A child graph becomes a cluster beside its node.
 static void
-dot_graph(FILE *f, const struct graph *g)
+dot_graph(FILE *f, const struct graph *g, unsigned flags)
 {
     fprintf(f, "subgraph cluster_%llu {\nlabel=\"graph %llu\"\n", (unsigned long long)g->obj.id,
             (unsigned long long)g->obj.id);
     for (size_t i = 0; i < vec_len(g->nodes); i++) {
         const struct graph_node *n = g->nodes[i];
         fprintf(f, "n%llu [shape=\"box\" label=\"%zu: ", (unsigned long long)n->obj.id, i);
-        dot_label(f, n);
+        dot_label(f, n, flags);
         fprintf(f, "\"]\n");
         for (size_t k = 0; k < vec_len(n->out); k++)
             fprintf(f, "n%llu -> n%llu\n", (unsigned long long)n->obj.id,
                     (unsigned long long)n->out[k].node->obj.id);
-        if (n->w.child) {
-            dot_graph(f, n->w.child);
-            if (vec_len(n->w.child->nodes))
+        for (size_t k = 0; k < vec_len(n->w.children); k++) {
+            const struct graph *child = n->w.children[k];
+            dot_graph(f, child, flags);
+            if (vec_len(child->nodes))
                 fprintf(f, "n%llu -> n%llu [style=dashed]\n", (unsigned long long)n->obj.id,
-                        (unsigned long long)n->w.child->nodes[0]->obj.id);
+                        (unsigned long long)child->nodes[0]->obj.id);
         }
     }
     fprintf(f, "}\n");
@@ -232,7 +284,6 @@ dot_graph(FILE *f, const struct graph *g)
 CUresult
 pw_cuGraphDebugDotPrint(CUgraph handle, const char *path, unsigned flags)
 {
-    (void)flags; // what is shown does not depend on how much is asked for
     GRAPH_LOCKED();
     struct graph *g = graph_get(handle);
     if (!g || !path)
@@ -242,7 +293,7 @@ pw_cuGraphDebugDotPrint(CUgraph handle, const char *path, unsigned flags)
     if (!f)
         return fail(CUDA_ERROR_OPERATING_SYSTEM, "%s cannot be written", path);
     fprintf(f, "digraph dot {\n");
-    dot_graph(f, g);
+    dot_graph(f, g, flags);
     fprintf(f, "}\n");
     bool bad = ferror(f);
     return fclose(f) || bad ? fail(CUDA_ERROR_OPERATING_SYSTEM, "%s cannot be written", path)

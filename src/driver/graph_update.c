@@ -48,8 +48,10 @@ pw_cuGraphExecNodeSetParams(CUgraphExec handle, CUgraphNode node, CUgraphNodePar
         return fail(CUDA_ERROR_INVALID_VALUE, "the parameters are NULL");
     if (params->type == CU_GRAPH_NODE_TYPE_GRAPH)
         return pw_cuGraphExecChildGraphNodeSetParams(handle, node, params->graph.graph);
-    if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
-        return fail(CUDA_ERROR_INVALID_VALUE, "memory nodes cannot be changed");
+    if (params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || params->type == CU_GRAPH_NODE_TYPE_MEM_FREE ||
+        params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        return fail(CUDA_ERROR_INVALID_VALUE, "nodes of type %s cannot be changed",
+                    work_type_name(params->type));
     CUresult r = work_make(params, &w);
     if (r)
         return r;
@@ -145,6 +147,17 @@ pw_cuGraphExecEventWaitNodeSetEvent(CUgraphExec e, CUgraphNode node, CUevent eve
     return pw_cuGraphExecNodeSetParams(e, node, &q);
 }
 
+CUresult
+pw_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec e, CUgraphNode node,
+                                      const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
+{
+    CUgraphNodeParams q;
+    if (!p)
+        return missing();
+    params_memops(p, &q);
+    return pw_cuGraphExecNodeSetParams(e, node, &q);
+}
+
 // ---- disabling ------------------------------------------------------------
 static bool
 can_disable(CUgraphNodeType t)
@@ -228,8 +241,10 @@ compare(const struct exec_list *l, struct graph *g, struct graph_node **bad)
         struct graph_node *n = g->nodes[i];
         CUgraphExecUpdateResult r = compare_node(&l->nodes[i], n);
         struct graph_node *inner = NULL;
-        if (!r && n->w.child)
-            r = compare(l->nodes[i].child, n->w.child, &inner);
+        if (!r && vec_len(l->nodes[i].child) != vec_len(n->w.children))
+            r = CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        for (size_t k = 0; !r && k < vec_len(n->w.children); k++)
+            r = compare(&l->nodes[i].child[k], n->w.children[k], &inner);
         if (r) {
             *bad = inner ? inner : n;
             return r;
@@ -245,10 +260,10 @@ take_over(struct exec_list *l, struct graph *g)
         struct graph_node *n = g->nodes[i];
         struct exec_node *e = &l->nodes[i];
         e->updated = n->obj.id;
-        if (n->w.child) {
-            take_over(e->child, n->w.child);
+        for (size_t k = 0; k < vec_len(n->w.children); k++)
+            take_over(&e->child[k], n->w.children[k]);
+        if (vec_len(n->w.children))
             continue;
-        }
         struct work w;
         work_clone(&n->w, &w); // without a child it cannot fail
         work_free(&e->w);
@@ -307,13 +322,13 @@ pw_cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgraphNode node, CUgr
     pthread_mutex_lock(&e->lock);
     struct graph *g = graph_get(child);
     struct graph_node *bad;
-    if (!g || g->capture || !n->child)
+    if (!g || g->capture || n->w.type != CU_GRAPH_NODE_TYPE_GRAPH)
         r = fail(CUDA_ERROR_INVALID_VALUE, "%p is not a graph, or the node has none",
                  (void *)child);
-    else if (compare(n->child, g, &bad))
+    else if (compare(&n->child[0], g, &bad))
         r = fail(CUDA_ERROR_INVALID_VALUE, "the graph differs in shape from the node's");
     else
-        take_over(n->child, g);
+        take_over(&n->child[0], g);
     if (!r)
         exec_index(e);
     pthread_mutex_unlock(&e->lock);

@@ -121,13 +121,15 @@ make_child(CUDA_CHILD_GRAPH_NODE_PARAMS *p, struct work *w)
     if (p->ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE) {
         if (g->owner)
             return fail(CUDA_ERROR_INVALID_VALUE, "the graph is a child already");
-        w->child = g;
+        vec_push(w->children, g);
     } else {
-        CUresult r = graph_clone(g, &w->child);
+        struct graph *copy;
+        CUresult r = graph_clone(g, &copy);
         if (r)
             return r;
+        vec_push(w->children, copy);
     }
-    w->params.graph.graph = (CUgraph)w->child;
+    w->params.graph.graph = (CUgraph)w->children[0];
     return CUDA_SUCCESS;
 }
 
@@ -177,6 +179,25 @@ make_free(CUdeviceptr p, struct work *w)
     return CUDA_SUCCESS;
 }
 
+static void
+keep_memops(struct work *w, const CUstreamBatchMemOpParams *op, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        vec_push(w->memops, op[i]);
+    w->params.memOp.paramArray = w->memops;
+}
+
+static CUresult
+make_memops(const CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 *p, struct work *w)
+{
+    CUresult r = p->ctx ? ctx_from_handle(p->ctx, &w->ctx) : ctx_need(&w->ctx);
+    if (!r)
+        r = value_commands(p->count, p->paramArray, p->flags, &w->ops);
+    if (!r)
+        keep_memops(w, p->paramArray, p->count);
+    return r;
+}
+
 CUresult
 work_make(CUgraphNodeParams *p, struct work *w)
 {
@@ -204,8 +225,15 @@ work_make(CUgraphNodeParams *p, struct work *w)
         return make_alloc(&p->alloc, w);
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         return make_free(p->free.dptr, w);
-    default:
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        return make_memops(&p->memOp, w);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return condition_node(&p->conditional, w);
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
         return fail(CUDA_ERROR_NOT_SUPPORTED, "nodes of type %s", work_type_name(p->type));
+    default:
+        return fail(CUDA_ERROR_INVALID_VALUE, "node type %d", (int)p->type);
     }
 }
 
@@ -288,10 +316,9 @@ work_capture(struct stream *s, struct command *c, struct work *w)
         w->type = CU_GRAPH_NODE_TYPE_HOST;
         w->params.host = (CUDA_HOST_NODE_PARAMS_v2){.fn = c->host.fn, .userData = c->host.user};
         break;
-    case CMD_VALUE_WAIT:
+    case CMD_VALUE_WAIT: // captured by value.c
     case CMD_VALUE_WRITE:
-        w->type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
-        break;
+    case CMD_EXPAND: // of launches, which are captured as child graphs
     case CMD_SIGNAL: // of this stream's order only: the graph's edges say it
     case CMD_WAIT:
         w->type = CU_GRAPH_NODE_TYPE_EMPTY;
@@ -303,6 +330,17 @@ work_capture(struct stream *s, struct command *c, struct work *w)
 }
 
 // ---- copies and end -------------------------------------------------------
+// Of a copy that failed half-way: nothing else has seen them.
+static void
+free_children(struct work *w)
+{
+    struct user_ref *drop = NULL; // the originals keep their objects: none of these is the last
+    for (size_t i = 0; i < vec_len(w->children); i++)
+        graph_free(w->children[i], &drop);
+    vec_free(w->children);
+    user_drop(drop);
+}
+
 CUresult
 work_clone(const struct work *w, struct work *out)
 {
@@ -310,13 +348,27 @@ work_clone(const struct work *w, struct work *out)
     out->args = NULL;
     out->access = NULL;
     out->attr = NULL;
-    out->child = NULL;
-    if (w->child) {
-        CUresult r = graph_clone(w->child, &out->child);
-        if (r)
+    out->children = NULL;
+    out->ops = NULL;
+    out->memops = NULL;
+    for (size_t i = 0; i < vec_len(w->children); i++) {
+        struct graph *child;
+        CUresult r = graph_clone(w->children[i], &child);
+        if (r) {
+            free_children(out);
             return r;
-        out->params.graph.graph = (CUgraph)out->child;
+        }
+        vec_push(out->children, child);
     }
+    if (w->type == CU_GRAPH_NODE_TYPE_GRAPH && out->children)
+        out->params.graph.graph = (CUgraph)out->children[0];
+    if (w->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        out->params.conditional.phGraph_out = (CUgraph *)out->children;
+    out->condition = w->condition ? condition_ref(w->condition) : NULL;
+    for (size_t i = 0; i < vec_len(w->ops); i++)
+        vec_push(out->ops, command_clone(w->ops[i]));
+    if (w->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+        keep_memops(out, w->memops, (unsigned)vec_len(w->memops));
     out->cmd = w->cmd ? command_clone(w->cmd) : NULL;
     if (out->cmd && w->type == CU_GRAPH_NODE_TYPE_KERNEL)
         point_args(out);
@@ -337,6 +389,12 @@ work_free(struct work *w)
     vec_free(w->args);
     vec_free(w->access);
     vec_free(w->attr);
+    for (size_t i = 0; i < vec_len(w->ops); i++)
+        command_free(w->ops[i]);
+    vec_free(w->ops);
+    vec_free(w->memops);
+    vec_free(w->children);
+    condition_unref(w->condition);
     graph_mem_unref(w->mem);
     memset(w, 0, sizeof *w);
 }

@@ -57,15 +57,53 @@ check_shared(struct function *f, uint32_t dynamic)
     return CUDA_SUCCESS;
 }
 
+// A cluster's blocks in each dimension: what the launch says, else what the kernel requires; 0,0,0: none.
 static CUresult
-check_cluster(const struct ptx_func *f, const uint32_t cluster[3])
+find_cluster(struct function *f, const struct launch_shape *s, uint32_t out[3])
 {
-    const uint32_t *n = cluster[0] ? cluster : f->reqnctapercluster;
+    int required[3] = {0}, must = 0;
     for (int i = 0; i < 3; i++)
-        if (n[i] > 1)
-            return fail(CUDA_ERROR_NOT_SUPPORTED, "%s: cluster of %u x %u x %u blocks",
-                        f->sym->name, n[0], n[1], n[2]);
+        function_attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i, &required[i]);
+    function_attribute(f, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, &must);
+    bool given = s->cluster[0] || s->cluster[1] || s->cluster[2];
+    if (must && !given && !required[0])
+        return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "%s: the launch must say the cluster's size",
+                    f->func->sym->name);
+    for (int i = 0; i < 3; i++) {
+        out[i] = given ? s->cluster[i] : (uint32_t)required[i];
+        if (given && required[0] && s->cluster[i] != (uint32_t)required[i])
+            return fail(CUDA_ERROR_INVALID_VALUE, "%s: cluster of %u in dimension %d, the kernel requires %d",
+                        f->func->sym->name, s->cluster[i], i, required[i]);
+    }
     return CUDA_SUCCESS;
+}
+
+CUresult
+check_cluster_size(struct function *f, const uint32_t cluster[3])
+{
+    int beyond = 0;
+    function_attribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, &beyond);
+    uint64_t limit = beyond ? MAX_CLUSTER : MAX_PORTABLE_CLUSTER, n = 1;
+    for (int i = 0; i < 3; i++)
+        n = cluster[i] && cluster[i] <= limit ? n * cluster[i] : limit + 1;
+    if (n > limit)
+        return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "%s: cluster of %u x %u x %u blocks, at most %llu",
+                    f->func->sym->name, cluster[0], cluster[1], cluster[2], (unsigned long long)limit);
+    return CUDA_SUCCESS;
+}
+
+static CUresult
+check_cluster(struct function *f, const struct launch_shape *s, uint32_t cluster[3])
+{
+    CUresult r = find_cluster(f, s, cluster);
+    if (r != CUDA_SUCCESS || (!cluster[0] && !cluster[1] && !cluster[2]))
+        return r;
+    r = check_cluster_size(f, cluster);
+    for (int i = 0; i < 3 && r == CUDA_SUCCESS; i++)
+        if (s->grid[i] % cluster[i])
+            return fail(CUDA_ERROR_INVALID_VALUE, "%s: grid of %u blocks in dimension %d, clusters of %u",
+                        f->func->sym->name, s->grid[i], i, cluster[i]);
+    return r;
 }
 
 static CUresult
@@ -77,8 +115,6 @@ check_shape(struct function *f, const struct launch_shape *s)
         r = check_block(f, s->block);
     if (r == CUDA_SUCCESS)
         r = check_shared(f, s->dynamic_shared);
-    if (r == CUDA_SUCCESS)
-        r = check_cluster(f->func, s->cluster);
     return r;
 }
 
@@ -104,6 +140,12 @@ check_resources(struct function *f, const struct launch_shape *s)
                     "%s: %llu blocks, %llu can be resident", f->func->sym->name,
                     (unsigned long long)wanted, (unsigned long long)resident);
     return CUDA_SUCCESS;
+}
+
+CUresult
+launch_check(struct function *f, const struct launch_shape *s)
+{
+    return check_shape(f, s);
 }
 
 // ---- parameters -----------------------------------------------------------
@@ -166,7 +208,10 @@ CUresult
 launch_command(struct function *f, const struct launch_shape *s, void **params, void **extra,
                struct command **out)
 {
+    uint32_t cluster[3];
     CUresult r = check_shape(f, s);
+    if (r == CUDA_SUCCESS)
+        r = check_cluster(f, s, cluster);
     if (r != CUDA_SUCCESS)
         return r;
     struct command *c = command_new(CMD_LAUNCH, (size_t)f->func->param_size);
@@ -184,12 +229,12 @@ launch_command(struct function *f, const struct launch_shape *s, void **params, 
     c->launch.name = f->func->sym->name;
     memcpy(c->launch.grid, s->grid, sizeof s->grid);
     memcpy(c->launch.block, s->block, sizeof s->block);
-    for (int i = 0; i < 3; i++)
-        c->launch.cluster[i] = s->cluster[i] ? s->cluster[i] : 1;
+    memcpy(c->launch.cluster, cluster, sizeof cluster);
     c->launch.dynamic_shared = s->dynamic_shared;
     c->launch.cooperative = s->cooperative;
     c->launch.param_size = (size_t)f->func->param_size;
     c->launch.owner = f;
+    c->launch.launcher = &f->mod->launcher;
     *out = c;
     return CUDA_SUCCESS;
 }
@@ -286,6 +331,8 @@ read_attribute(const CUlaunchAttribute *a, struct attributes *out)
         out->shape->cooperative = a->value.cooperative;
         return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (!a->value.clusterDim.x || !a->value.clusterDim.y || !a->value.clusterDim.z)
+            return fail(CUDA_ERROR_INVALID_VALUE, "cluster of no blocks");
         out->shape->cluster[0] = a->value.clusterDim.x;
         out->shape->cluster[1] = a->value.clusterDim.y;
         out->shape->cluster[2] = a->value.clusterDim.z;

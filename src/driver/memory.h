@@ -39,10 +39,10 @@ void managed_forget(uintptr_t addr, size_t size);
 struct ipc_place {
     uint32_t magic;
     int32_t pid, fd;  // the file is open there under that number
-    uint32_t shift;   // of a pointer in the allocation (pools)
+    uint32_t unused;
     uint64_t inode;   // of the file, to notice that the numbers mean something else by now
     uint64_t offset, size; // bytes, of the allocation in the file
-    uint64_t reserved[2];
+    uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct ipc_place) == CU_IPC_HANDLE_SIZE, "");
 
@@ -65,6 +65,7 @@ struct pool {
     struct device *dev;
     CUmemPoolProps props;
     bool is_default;
+    int imported; // id of the process whose pool it is; 0: of this one
     CUmemAccess_flags access[MAX_DEVICES];
     pthread_mutex_t lock;                              // guards all below
     bool destroyed;                                    // freed once nothing of it is used
@@ -88,7 +89,12 @@ void pool_trim(struct pool *p, uint64_t keep);
 // Frees the chunks allocated in the context, none of which is used any more. Holds p->lock.
 void pool_drop_context(struct pool *p, const struct context *c);
 
+// The chunk that holds p, and the context that it was allocated in; false if the pool has none such.
+bool pool_chunk_at(struct pool *p, const void *at, struct context **c, void **base, size_t *size);
+
 // pool.c
+CUresult pool_get(CUmemoryPool handle, struct pool **out);
+struct pool *pool_new(struct device *d, const CUmemPoolProps *props);
 void pool_forget_context(struct context *c);
 
 #endif

@@ -18,6 +18,7 @@ module_new(struct context *c, struct code *code, struct library *lib, struct mod
     m->ctx = c;
     m->code = code_ref(code);
     m->lib = lib;
+    m->launcher = module_launcher(m);
     pthread_mutex_init(&m->lock, NULL);
     if (vec_len(code->entry))
         vec_extend(m->functions, vec_len(code->entry));

@@ -76,6 +76,8 @@ CUresult module_new(struct context *c, struct code *code, struct library *lib, s
 void module_free(struct module *m);
 // The module's function for the kernel code->entry[index], made at the first call.
 struct function *module_function(struct module *m, unsigned index);
+// What its kernels may launch themselves (device_launch.c).
+struct backend_launcher module_launcher(struct module *m);
 
 CUresult variables_make(struct module *m);
 void variables_free(struct module *m);
@@ -99,6 +101,8 @@ CUresult kernel_default_attribute(const struct device *d, const struct ptx_func 
 // Checks a value that a program wants to set. `info` as above.
 CUresult kernel_check_attribute(const struct device *d, const struct ptx_kernel_info *info,
                                 CUfunction_attribute a, int value);
+// May a cluster have such a size?
+CUresult check_cluster_size(struct function *f, const uint32_t cluster[3]);
 // Place and size of a parameter; CUDA_ERROR_INVALID_VALUE behind the last one. `size` may be NULL.
 CUresult kernel_param(const struct ptx_func *f, size_t index, size_t *offset, size_t *size);
 

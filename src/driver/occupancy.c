@@ -124,31 +124,59 @@ pw_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction func, int b
     return CUDA_SUCCESS;
 }
 
-// ---- clusters: of one block only ------------------------------------------
-static uint64_t
-cluster_blocks(const CUlaunchConfig *config)
+// ---- clusters -------------------------------------------------------------
+static bool
+find_cluster(const CUlaunchConfig *config, uint32_t out[3])
 {
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttribute *a = &config->attrs[i];
-        if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-            return (uint64_t)a->value.clusterDim.x * a->value.clusterDim.y * a->value.clusterDim.z;
+        if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            out[0] = a->value.clusterDim.x;
+            out[1] = a->value.clusterDim.y;
+            out[2] = a->value.clusterDim.z;
+            return true;
+        }
     }
-    return 1;
+    return false;
 }
 
+static CUresult
+cluster_of(struct function *f, const CUlaunchConfig *config, uint32_t out[3])
+{
+    if (config->numAttrs && !config->attrs)
+        return fail(CUDA_ERROR_INVALID_VALUE, "%u attributes at NULL", config->numAttrs);
+    for (int i = 0; i < 3 && !find_cluster(config, out); i++) {
+        int n = 0;
+        function_attribute(f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + i, &n);
+        out[i] = n ? (uint32_t)n : 1;
+    }
+    return CUDA_SUCCESS;
+}
+
+static int
+resident_blocks(struct function *f, const CUlaunchConfig *config)
+{
+    uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
+    int blocks = threads && threads <= MAX_BLOCK_THREADS
+                     ? resident(f, (int)threads, config->sharedMemBytes)
+                     : 0;
+    return blocks * f->mod->ctx->dev->props->multiprocessors;
+}
+
+// A cluster belongs to one worker, so its size is bounded by what a kernel may ask for and by nothing else.
 CUresult
 pw_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction func, const CUlaunchConfig *config)
 {
     NEED(size);
     NEED(config);
-    struct context *c;
     struct function *f;
-    CUresult r = ctx_need(&c);
-    if (r == CUDA_SUCCESS)
-        r = function_resolve(func, c, &f);
-    if (r == CUDA_SUCCESS)
-        *size = 1;
-    return r;
+    CUresult r = need_compiled(func, &f);
+    if (r != CUDA_SUCCESS)
+        return r;
+    int beyond = 0;
+    function_attribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, &beyond);
+    *size = beyond ? MAX_CLUSTER : MAX_PORTABLE_CLUSTER;
+    return CUDA_SUCCESS;
 }
 
 CUresult
@@ -156,15 +184,16 @@ pw_cuOccupancyMaxActiveClusters(int *clusters, CUfunction func, const CUlaunchCo
 {
     NEED(clusters);
     NEED(config);
-    if (config->numAttrs && !config->attrs)
-        return fail(CUDA_ERROR_INVALID_VALUE, "%u attributes at NULL", config->numAttrs);
     struct function *f;
+    uint32_t cluster[3];
     CUresult r = need_compiled(func, &f);
+    if (r == CUDA_SUCCESS)
+        r = cluster_of(f, config, cluster);
+    if (r == CUDA_SUCCESS)
+        r = check_cluster_size(f, cluster);
     if (r != CUDA_SUCCESS)
         return r;
-    uint64_t threads = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
-    int blocks =
-        threads <= MAX_BLOCK_THREADS ? resident(f, (int)threads, config->sharedMemBytes) : 0;
-    *clusters = cluster_blocks(config) == 1 ? blocks * f->mod->ctx->dev->props->multiprocessors : 0;
+    int blocks = resident_blocks(f, config), n = (int)(cluster[0] * cluster[1] * cluster[2]);
+    *clusters = blocks && blocks < n ? 1 : blocks / n;
     return CUDA_SUCCESS;
 }

@@ -9,7 +9,7 @@
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pool **pools; // vec: all pools, also destroyed ones that are still used
 
-static CUresult
+CUresult
 pool_get(CUmemoryPool handle, struct pool **out)
 {
     *out = object_get(handle, OBJ_POOL);
@@ -18,7 +18,7 @@ pool_get(CUmemoryPool handle, struct pool **out)
     return CUDA_SUCCESS;
 }
 
-static struct pool *
+struct pool *
 pool_new(struct device *d, const CUmemPoolProps *props)
 {
     struct pool *p = object_new(OBJ_POOL, sizeof *p);
@@ -123,8 +123,12 @@ pw_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
     if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
         return fail(CUDA_ERROR_INVALID_VALUE, "pool %p, properties %p", (void *)out, (void *)props);
-    if (props->handleTypes || props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return fail(CUDA_ERROR_NOT_SUPPORTED, "pools that are shared or not on a device");
+    if (props->location.type == CU_MEM_LOCATION_TYPE_INVALID)
+        return fail(CUDA_ERROR_INVALID_VALUE, "no location");
+    if (props->handleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+        props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return fail(CUDA_ERROR_NOT_SUPPORTED, "handle types 0x%x, location type %d",
+                    (unsigned)props->handleTypes, (int)props->location.type);
     struct device *d = device_get(props->location.id);
     if (!d)
         return fail(CUDA_ERROR_INVALID_VALUE, "device %d", props->location.id);

@@ -190,6 +190,22 @@ chunk_new(struct pool *p, struct context *ctx, size_t size, struct pool_block **
     return BE_OK;
 }
 
+bool
+pool_chunk_at(struct pool *p, const void *at, struct context **c, void **base, size_t *size)
+{
+    bool found = false;
+    pthread_mutex_lock(&p->lock);
+    for (size_t i = 0; !found && i < vec_len(p->chunks); i++) {
+        const struct pool_chunk *k = p->chunks[i];
+        found = (uintptr_t)at - (uintptr_t)k->base < k->size;
+        *c = k->ctx;
+        *base = k->base;
+        *size = k->size;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return found;
+}
+
 // ---- taking and giving ----------------------------------------------------
 // The smallest idle block that fits: one that stream `id` may use at once, or (any) one to be
 // waited for.
@@ -244,6 +260,8 @@ pool_take(struct pool *p, struct stream *s, size_t size, void **out)
 {
     size_t rounded = size;
     struct signal *wait = NULL;
+    if (p->imported)
+        return fail(CUDA_ERROR_INVALID_VALUE, "the pool is of another process");
     if (!round_up(&rounded, BLOCK_ALIGN))
         return fail(CUDA_ERROR_OUT_OF_MEMORY, "%zu bytes", size);
     pthread_mutex_lock(&p->lock);

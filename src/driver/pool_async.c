@@ -99,6 +99,12 @@ submit_host(struct stream *s, void (*fn)(void *user), void *user)
     return stream_submit(s, c);
 }
 
+static void
+close_later(void *base)
+{
+    ipc_close(base);
+}
+
 static CUresult
 free_device(struct stream *s, const struct mem *found)
 {
@@ -138,6 +144,10 @@ pw_cuMemFreeAsync(CUdeviceptr ptr, CUstream stream)
     case MK_DEVICE:
     case MK_MANAGED:
         return free_device(s, &m);
+    case MK_IPC:
+        if (m.pool)
+            return submit_host(s, close_later, base);
+        // fall through
     default:
         return fail(CUDA_ERROR_INVALID_VALUE, "%p is not device memory", base);
     }

@@ -255,8 +255,8 @@ stream_wait(struct stream *s)
     return settled(c);
 }
 
-CUresult
-streams_wait(struct context *c)
+struct signal **
+streams_mark(struct context *c)
 {
     struct signal **ends = NULL;
     pthread_mutex_lock(&c->order);
@@ -268,6 +268,13 @@ streams_wait(struct context *c)
     for (size_t i = 0; i < vec_len(c->orphans); i++)
         vec_push(ends, signal_ref(c->orphans[i]));
     pthread_mutex_unlock(&c->order);
+    return ends;
+}
+
+CUresult
+streams_wait(struct context *c)
+{
+    struct signal **ends = streams_mark(c);
     for (size_t i = 0; i < vec_len(ends); i++) {
         signal_wait(ends[i], spins(c));
         signal_unref(ends[i]);

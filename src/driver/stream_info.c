@@ -68,9 +68,7 @@ CUresult
 pw_cuStreamGetCtx_v2(CUstream handle, CUcontext *ctx, CUgreenCtx *green)
 {
     CUresult r = pw_cuStreamGetCtx(handle, ctx);
-    if (!r && green)
-        *green = NULL;
-    return r;
+    return r || !green ? r : pw_cuStreamGetGreenCtx(handle, green);
 }
 
 CUresult
@@ -79,7 +77,7 @@ pw_cuStreamGetGreenCtx(CUstream handle, CUgreenCtx *green)
     struct stream *s;
     CUresult r = ask(handle, green, &s);
     if (!r)
-        *green = NULL;
+        *green = green_of(s->ctx);
     return r;
 }
 

@@ -2,8 +2,8 @@
 // A module's global and constant variables: their names for generated code, memory and first
 // values.
 //
-// All variables lie in two pieces of memory, managed ones in the second. A variable is called by
-// its name, a private one of the program's k-th PTX text "name$k" (emit/pw.md).
+// All variables lie in two pieces of memory, managed ones in the second; the first begins with the
+// constant ones. A variable is called by its name, a private one of the program's k-th PTX text "name$k" (emit/pw.md).
 #include "driver/module.h"
 
 #include <stdio.h>
@@ -29,11 +29,6 @@ struct layout {
     struct intmap by_sym; // defining struct ptx_sym -> index + 1 in list
 };
 
-static bool
-in_memory(const struct ptx_var *v)
-{
-    return (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) && !v->opaque;
-}
 
 // A definition that the linker kept.
 static bool
@@ -43,10 +38,10 @@ defines(const struct ptx_var *v)
 }
 
 static void
-place(struct layout *l, struct ptx_var *v, unsigned index)
+place(struct layout *l, struct ptx_var *v, enum ptx_space space, unsigned index)
 {
     struct module *m = l->mod;
-    if (!in_memory(v) || !defines(v))
+    if (v->space != space || v->opaque || !defines(v))
         return;
     const char *name = v->sym->linkage == PTX_STATIC
                            ? arena_printf(&m->arena, "%s$%u", v->sym->name, index)
@@ -65,16 +60,16 @@ place(struct layout *l, struct ptx_var *v, unsigned index)
 }
 
 static void
-place_all(struct layout *l)
+place_all(struct layout *l, enum ptx_space space)
 {
     struct ptx_program *prog = l->mod->code->program;
     for (uint32_t k = 0; k < prog->nmodule; k++) {
         struct ptx_module *m = prog->module[k];
         for (uint32_t i = 0; i < m->nvar; i++)
-            place(l, m->var[i], k);
+            place(l, m->var[i], space, k);
         for (uint32_t f = 0; f < m->nfunc; f++)
             for (uint32_t i = 0; i < m->func[f]->nvar; i++)
-                place(l, m->func[f]->var[i], k);
+                place(l, m->func[f]->var[i], space, k);
     }
 }
 
@@ -195,7 +190,9 @@ CUresult
 variables_make(struct module *m)
 {
     struct layout l = {.mod = m};
-    place_all(&l);
+    place_all(&l, PTX_SPACE_CONST);
+    m->constants = l.size[BLOCK_DEVICE];
+    place_all(&l, PTX_SPACE_GLOBAL);
     CUresult r = allocate(&l);
     for (unsigned b = 0; b < 2 && r == CUDA_SUCCESS; b++)
         r = fill(&l, b);

@@ -58,6 +58,10 @@ bool half_arith(struct emitter *e, const struct ptx_inst *i, enum arith_op op);
 // ---- convert_small.c ----------------------------------------------------------------------------
 bool convert_small(struct emitter *e, const struct ptx_inst *i, enum ptx_type d, enum ptx_type s);
 
+// ---- video.c ------------------------------------------------------------------------------------
+// Of vset and its like, on extended operands.
+LLVMIntPredicate video_comparison(const struct ptx_inst *i);
+
 // ---- integer.c ----------------------------------------------------------------------------------
 bool emit_int_div(struct emitter *e, const struct ptx_inst *i);
 bool int_arith(struct emitter *e, const struct ptx_inst *i, enum arith_op op);

@@ -38,6 +38,8 @@ static const struct {
     {"match.", CONVERGENT | HIDDEN},
     {"redux.", CONVERGENT | HIDDEN},
     {"elect", CONVERGENT | HIDDEN},
+    {"mma.", CONVERGENT | HIDDEN},
+    {"matrix.", CONVERGENT},
     {"activemask", CONVERGENT | HIDDEN},
     {"barrier.", CONVERGENT},
     {"warp.sync", CONVERGENT},

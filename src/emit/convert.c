@@ -245,10 +245,10 @@ float_to_tf32(struct emitter *e, const struct ptx_inst *i)
     LLVMValueRef v = relu(e, i, em_src(e, i, 1, PTX_F32));
     v = named_conversion(e, rounding, "tf32", "f32", e->i32, v);
     if (ptx_has(i, PTX_MOD_SATFINITE)) {
-        // rna makes infinities of some NaNs, so what is too large shows after rounding only.
-        LLVMValueRef sign = em_int(e, e->i32, 1u << 31), max = em_int(e, e->i32, 0x7f7fe000);
-        LLVMValueRef mag = ir_and(e, v, ir_not(e, sign));
-        v = ir_or(e, ir_and(e, v, sign), ir_call2(e, "llvm.umin", mag, max));
+        // One place down from what is no finite number: also from a NaN.
+        LLVMValueRef exponent = em_int(e, e->i32, 0x7f800000);
+        LLVMValueRef full = ir_icmp(e, LLVMIntEQ, ir_and(e, v, exponent), exponent);
+        v = ir_select(e, full, ir_sub(e, v, em_int(e, e->i32, 0x2000)), v);
     }
     em_dst(e, i, 0, PTX_B32, v);
     return true;

@@ -104,7 +104,15 @@ ex2_lane(struct emitter *e, LLVMValueRef v)
     return ir_select(e, over, em_int(e, e->i16, 0x7c00), half_from_float(e, v, false, "rz"));
 }
 
-// What is below the normal numbers before rounding is flushed, even if rounding made it one.
+// f16 results below the normal numbers to zero. What 11 bits would round up to 2^-14 stays.
+static LLVMValueRef
+flush_result(struct emitter *e, LLVMValueRef v)
+{
+    LLVMValueRef mag = ir_call1(e, "llvm.fabs", v);
+    LLVMValueRef zero = ir_call2(e, "llvm.copysign", em_flt(e, e->f32, 0), v);
+    return ir_select(e, ir_fcmp(e, LLVMRealOLT, mag, em_flt(e, e->f32, 0x1.ffep-15)), zero, v);
+}
+
 static LLVMValueRef
 half_result(struct emitter *e, const struct ptx_inst *i, enum arith_op op, LLVMValueRef v,
             bool bf16)
@@ -115,7 +123,7 @@ half_result(struct emitter *e, const struct ptx_inst *i, enum arith_op op, LLVMV
     if (ptx_has(i, PTX_MOD_SAT))
         v = em_saturate(e, v);
     if (ptx_has(i, PTX_MOD_FTZ))
-        v = bf16 ? em_flush(e, v) : half_flush(e, v);
+        v = bf16 ? em_flush(e, v) : flush_result(e, v);
     return op == AR_EX2 && !bf16 ? ex2_lane(e, v) : half_from_float(e, v, bf16, "rn");
 }
 

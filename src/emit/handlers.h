@@ -61,6 +61,31 @@ bool emit_slct(struct emitter *e, const struct ptx_inst *i);
 bool emit_cvt(struct emitter *e, const struct ptx_inst *i);
 bool emit_cvt_pack(struct emitter *e, const struct ptx_inst *i);
 
+// ---- video.c video_simd.c -----------------------------------------------------------------------
+bool emit_vadd(struct emitter *e, const struct ptx_inst *i);
+bool emit_vsub(struct emitter *e, const struct ptx_inst *i);
+bool emit_vabsdiff(struct emitter *e, const struct ptx_inst *i);
+bool emit_vmin(struct emitter *e, const struct ptx_inst *i);
+bool emit_vmax(struct emitter *e, const struct ptx_inst *i);
+bool emit_vshl(struct emitter *e, const struct ptx_inst *i);
+bool emit_vshr(struct emitter *e, const struct ptx_inst *i);
+bool emit_vset(struct emitter *e, const struct ptx_inst *i);
+bool emit_vmad(struct emitter *e, const struct ptx_inst *i);
+bool emit_vadd2(struct emitter *e, const struct ptx_inst *i);
+bool emit_vsub2(struct emitter *e, const struct ptx_inst *i);
+bool emit_vavrg2(struct emitter *e, const struct ptx_inst *i);
+bool emit_vabsdiff2(struct emitter *e, const struct ptx_inst *i);
+bool emit_vmin2(struct emitter *e, const struct ptx_inst *i);
+bool emit_vmax2(struct emitter *e, const struct ptx_inst *i);
+bool emit_vset2(struct emitter *e, const struct ptx_inst *i);
+bool emit_vadd4(struct emitter *e, const struct ptx_inst *i);
+bool emit_vsub4(struct emitter *e, const struct ptx_inst *i);
+bool emit_vavrg4(struct emitter *e, const struct ptx_inst *i);
+bool emit_vabsdiff4(struct emitter *e, const struct ptx_inst *i);
+bool emit_vmin4(struct emitter *e, const struct ptx_inst *i);
+bool emit_vmax4(struct emitter *e, const struct ptx_inst *i);
+bool emit_vset4(struct emitter *e, const struct ptx_inst *i);
+
 // ---- memory: memory.c mov.c atomic.c fence.c ---------------------------------------------
 bool emit_ld(struct emitter *e, const struct ptx_inst *i);
 bool emit_st(struct emitter *e, const struct ptx_inst *i);
@@ -113,5 +138,15 @@ bool emit_activemask(struct emitter *e, const struct ptx_inst *i);
 bool emit_elect(struct emitter *e, const struct ptx_inst *i);
 bool emit_barrier(struct emitter *e, const struct ptx_inst *i);
 bool emit_bar_warp(struct emitter *e, const struct ptx_inst *i);
+
+// ---- matrices: matrix.c matrix_memory.c matrix_group.c ------------------------------------------
+bool emit_ldmatrix(struct emitter *e, const struct ptx_inst *i);
+bool emit_stmatrix(struct emitter *e, const struct ptx_inst *i);
+bool emit_movmatrix(struct emitter *e, const struct ptx_inst *i);
+bool emit_wmma_load(struct emitter *e, const struct ptx_inst *i);
+bool emit_wmma_store(struct emitter *e, const struct ptx_inst *i);
+bool emit_wmma_mma(struct emitter *e, const struct ptx_inst *i);
+bool emit_mma(struct emitter *e, const struct ptx_inst *i);
+bool emit_wgmma(struct emitter *e, const struct ptx_inst *i);
 
 #endif

@@ -199,21 +199,53 @@ emit_cvta(struct emitter *e, const struct ptx_inst *i)
     return true;
 }
 
+static bool
+has_constants(const struct ptx_program *p)
+{
+    for (uint32_t k = 0; k < p->nmodule; k++)
+        for (uint32_t v = 0; v < p->module[k]->nvar; v++)
+            if (p->module[k]->var[v]->space == PTX_SPACE_CONST && !p->module[k]->var[v]->opaque)
+                return true;
+    return false;
+}
+
+// Address of a symbol that the loader makes (pw.md, Shape), as a number.
+static LLVMValueRef
+loader_symbol(struct emitter *e, const char *name)
+{
+    LLVMValueRef g = LLVMGetNamedGlobal(e->mod, name);
+    if (!g)
+        g = LLVMAddGlobalInAddressSpace(e->mod, e->i8, name, e->target->as[PTX_SPACE_CONST]);
+    return LLVMBuildPtrToInt(e->b, g, e->i64, "");
+}
+
+// Is generic address `a` one of the program's constant variables?
+static LLVMValueRef
+in_constants(struct emitter *e, LLVMValueRef a)
+{
+    if (!has_constants(e->prog))
+        return em_int(e, e->i1, 0);
+    LLVMValueRef begin = loader_symbol(e, "const.begin"), end = loader_symbol(e, "const.end");
+    return ir_icmp(e, LLVMIntULT, ir_sub(e, a, begin), ir_sub(e, end, begin));
+}
+
 bool
 emit_isspacep(struct emitter *e, const struct ptx_inst *i)
 {
     static const char *const name[] = {
         [PTX_SPACE_GLOBAL] = "isspacep.global", [PTX_SPACE_SHARED] = "isspacep.shared",
-        [PTX_SPACE_CONST] = "isspacep.const",   [PTX_SPACE_LOCAL] = "isspacep.local",
-        [PTX_SPACE_PARAM] = "isspacep.param",
+        [PTX_SPACE_LOCAL] = "isspacep.local",   [PTX_SPACE_PARAM] = "isspacep.param",
     };
     const char *fn = i->space < sizeof name / sizeof *name ? name[i->space] : NULL;
     if (em_names_cluster(i, 0))
         fn = "isspacep.cluster";
-    if (!fn)
+    if (!fn && i->space != PTX_SPACE_CONST)
         return em_refuse(e, i, "names no state space");
     LLVMValueRef a = em_src(e, i, 1, PTX_B64);
-    em_dst(e, i, 0, PTX_PRED, em_truth(e, em_pw(e, fn, e->i32, &a, 1)));
+    LLVMValueRef p = fn ? em_truth(e, em_pw(e, fn, e->i32, &a, 1)) : in_constants(e, a);
+    if (i->space == PTX_SPACE_GLOBAL)
+        p = ir_and(e, p, ir_not(e, in_constants(e, a)));
+    em_dst(e, i, 0, PTX_PRED, p);
     return true;
 }
 

@@ -174,7 +174,7 @@ read_register(struct emitter *e, const struct ptx_operand *o, enum ptx_type t)
     unsigned part = o->comp >= 1 && o->comp <= 4 ? o->comp - 1u : 0;
     LLVMValueRef slot = em_slot(e, o->reg, part);
     LLVMValueRef v = LLVMBuildLoad2(e->b, e->fs->slot_type[o->reg], slot, "");
-    if (o->comp >= 5)
+    if (o->comp >= 5 && o->comp < PTX_COMP_LANES)
         v = select_part(e, v, o->comp, ptx_type_signed(t));
     v = reinterpret(e, v, em_type(e, t), ptx_type_signed(t));
     if (!o->neg)
@@ -311,7 +311,7 @@ em_parts(struct emitter *e, const struct ptx_operand *o, struct ptx_operand *out
 }
 
 // ---- calls --------------------------------------------------------------------------------------
-enum { CALL_ARGS_MAX = 32 };
+enum { CALL_ARGS_MAX = 160 }; // pw.matrix has most
 
 // `name` with or without its "pw."
 static LLVMValueRef

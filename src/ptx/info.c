@@ -29,20 +29,27 @@ each_operand_of(const struct ptx_func *f, void (*fn)(const struct ptx_operand *,
     }
 }
 
-// ---- address-taken functions -------------------------------------------------------------------
+// ---- address-taken functions and kernels --------------------------------------------------------
 static struct ptx_func *
-device_function(struct ptx_sym *s)
+defined_function(struct ptx_sym *s)
 {
     if (!s || s->kind != PTX_SYM_FUNC)
         return NULL;
     struct ptx_sym *def = ptx_def(s);
-    return def->func->has_body && !def->func->is_entry ? def->func : NULL;
+    return def->func->has_body ? def->func : NULL;
+}
+
+static struct ptx_func *
+device_function(struct ptx_sym *s)
+{
+    struct ptx_func *f = defined_function(s);
+    return f && !f->is_entry ? f : NULL;
 }
 
 static void
 note_function(const struct ptx_operand *o, void *user)
 {
-    struct ptx_func *f = o->kind == PTX_O_SYM ? device_function(o->sym) : NULL;
+    struct ptx_func *f = o->kind == PTX_O_SYM ? defined_function(o->sym) : NULL;
     if (f)
         intmap_put(user, (uintptr_t)f, f);
 }
@@ -57,7 +64,7 @@ ptx_address_taken(const struct ptx_program *p)
             each_operand_of(mod->func[i], note_function, &taken);
         for (uint32_t i = 0; i < mod->nvar; i++)
             for (uint32_t r = 0; r < mod->var[i]->nreloc; r++) {
-                struct ptx_func *f = device_function(mod->var[i]->reloc[r].sym);
+                struct ptx_func *f = defined_function(mod->var[i]->reloc[r].sym);
                 if (f)
                     intmap_put(&taken, (uintptr_t)f, f);
             }
@@ -127,6 +134,8 @@ visit_indirect(struct walk *w, unsigned level)
         w->taken = ptx_address_taken(w->program);
     w->info->indirect_calls = true;
     for (size_t i = 0; i < vec_len(w->taken); i++) {
+        if (w->taken[i]->is_entry)
+            continue;
         uint64_t b = visit(w, w->taken[i], level + 1);
         most = b > most ? b : most;
     }

@@ -124,6 +124,7 @@ ptx_is_builtin(const char *name)
             return true;
     return !strncmp(name, "__cuda_syscall_", 15) || !strncmp(name, "cnp", 3) ||
            !strncmp(name, "__nvvm_", 7) || !strncmp(name, "cudaCDP", 7) ||
+           !strncmp(name, "cudaGraph", 9) ||
            !strncmp(name, "__cudaCDP", 9) || !strncmp(name, "__nv_", 5);
 }
 

@@ -88,7 +88,7 @@ parse_component(struct parser *ps, struct ptx_operand *o)
     if (n == 2)
         o->comp = (uint8_t)((half ? 9 : 5) + sel);
     else
-        o->sel = (uint16_t)sel;
+        o->comp = PTX_COMP_LANES, o->sel = (uint16_t)sel, o->n = (uint16_t)(n - 1);
     return true;
 }
 

@@ -150,15 +150,18 @@ enum ptx_operand_kind {
     PTX_O_TEX     // [tex, coord] or [tex, sampler, coord] or [map, {coords}]: n elements
 };
 
+enum { PTX_COMP_LANES = 11 };
+
 struct ptx_operand {
     uint8_t kind;
     bool neg;      // !p on a predicate, or unary minus in front of a register where the ISA has it
     bool f32_bits; // PTX_O_FLT from 0f...
-    uint8_t comp;  // 1..4 for .x .y .z .w of a vector register or special register, 0 for none; with PTX_O_REG 5..8: .b0-.b3, 9..10: .h0 .h1
-    uint16_t n;    // VEC, PAIR, TEX
+    uint8_t comp;  // 1..4 for .x .y .z .w of a vector register or special register, 0 for none; with PTX_O_REG 5..8: .b0-.b3, 9..10: .h0 .h1, or
+                   // PTX_COMP_LANES
+    uint16_t n;    // VEC, PAIR, TEX; with PTX_COMP_LANES the digits of `sel`
     uint16_t sreg; // enum ptx_sreg
     uint32_t reg;  // REG; ADDR with base register (else UINT32_MAX)
-    uint16_t sel;  // lane selectors of a SIMD video operand, 4 bits each, lowest lane first: .h10, .b3210; `comp` is 0
+    uint16_t sel;  // with PTX_COMP_LANES: lanes of a SIMD video operand, 4 bits each, the last one written lowest: .h10, .b3210
     union {
         uint64_t ival;
         double fval;
@@ -171,7 +174,7 @@ struct ptx_operand {
 #define PTX_NO_REG UINT32_MAX
 
 // ---- instructions ------------------------------------------------------------------------------
-enum { PTX_MOD_WORDS = 8 };
+enum { PTX_MOD_WORDS = 9 };
 
 struct ptx_call; // operands of call, else NULL
 

@@ -53,7 +53,7 @@ def command(source, target, args, nvcc):
 
 
 def newest(source):
-    files = [source, HERE / "app.h", HERE / "drv.h", *(HERE / "parts").glob("*")]
+    files = [source, HERE / "app.h", HERE / "drv.h", HERE / "tensor.h", *(HERE / "parts").glob("*")]
     return max(f.stat().st_mtime for f in files if f.exists())
 
 

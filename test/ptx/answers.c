@@ -180,7 +180,7 @@ struct reader {
 static void
 get(struct reader *r, void *p, size_t size)
 {
-    if (fread(p, 1, size, r->f) != size) {
+    if (fread_unlocked(p, 1, size, r->f) != size) {
         memset(p, 0, size);
         r->bad = true;
     }

@@ -101,6 +101,31 @@ ftz16(uint64_t h)
     return h & 0x7c00 ? h : h & 0x8000;
 }
 
+// What div.approx and div.full compute; subnormal divisors are scaled, and large ones.
+static float
+by_reciprocal(float a, float b)
+{
+    float s = fabsf(b) < 0x1p-126f ? 0x1p24f : fabsf(b) > 0x1p126f ? 0x1p-2f : 1;
+    float r = 1 / (b * s);
+    return a * s * (fabsf(r) < 0x1p-126f ? copysignf(0, r) : r);
+}
+
+// f16, rounded toward zero but for infinity.
+static uint64_t
+cut16(float v)
+{
+    return v >= 0x1p16f ? 0x7c00 : pw_m_cvt_rz_f16_f32(v);
+}
+
+// The NaN `d`, an f64, in a format of `bits` bits with `mantissa` of them behind the exponent.
+static uint64_t
+narrowed(uint64_t d, int bits, int mantissa)
+{
+    uint64_t payload = d >> (52 - mantissa) & ((1ull << mantissa) - 1);
+    uint64_t exponent = ((1ull << (bits - 1)) - 1) & ~((1ull << (mantissa - 1)) - 1);
+    return (d >> 63) << (bits - 1) | exponent | payload;
+}
+
 static float
 sat(float v)
 {
@@ -221,6 +246,19 @@ bfe(uint64_t a, unsigned pos, unsigned len, unsigned bits, int is_signed)
     return r;
 }
 
+static unsigned
+at_most(uint64_t v, unsigned max)
+{
+    return v > max ? max : (unsigned)v;
+}
+
+// The 64-bit forms look at all of their operands.
+static uint64_t
+bfe64(uint64_t a, uint64_t pos, uint64_t len, int is_signed)
+{
+    return bfe(a, at_most(pos, 64), at_most(len, 64), 64, is_signed);
+}
+
 static uint64_t
 bfi(uint64_t a, uint64_t b, unsigned pos, unsigned len, unsigned bits)
 {
@@ -254,6 +292,28 @@ dot(uint64_t a, uint64_t b, uint32_t c, int n, int width, int first, int sa, int
         y -= sb && y >> 7 ? 256 : 0;
         c += (uint32_t)(x * y);
     }
+    return c;
+}
+
+// ---- video --------------------------------------------------------------------------------------
+// Sum of the bytes' differences.
+static uint64_t
+distance(uint64_t a, uint64_t b)
+{
+    uint64_t sum = 0;
+    for (int k = 0; k < 32; k += 8) {
+        int d = (int)(a >> k & 255) - (int)(b >> k & 255);
+        sum += (uint64_t)abs(d);
+    }
+    return sum;
+}
+
+// Bytes 0, 1 and 3 of c by 1 where a's is not less than b's, else 0.
+static uint64_t
+ge_bytes(uint64_t a, uint64_t b, uint64_t c)
+{
+    for (int k = 0; k < 32; k += k == 8 ? 16 : 8)
+        c = (c & ~(255ull << k)) | (uint64_t)((a >> k & 255) >= (b >> k & 255)) << k;
     return c;
 }
 

@@ -370,7 +370,7 @@ test_names(void)
         "call void @pw.warp.sync(",
         "call i64 @pw.sreg.clock64(",
         "call i32 @pw.sreg.ctaid.y(",
-        "call float @pw.atom.fadd.f32.gpu(",
+        "call float @pw.atom.fadd.global.f32.gpu(",
         "call i16 @pw.atom.fadd.f16.cta(",
         "call i32 @pw.atom.umin.i32.gpu(",
         "call void @pw.fence.sc.gpu(",

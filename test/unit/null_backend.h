@@ -74,6 +74,8 @@ null_execute(struct command *c)
     case CMD_VALUE_WRITE:
         memcpy(c->value.addr, &c->value.value, c->value.bytes);
         return true;
+    case CMD_EXPAND: // null_step puts what it gives in its place
+        return true;
     }
     return true;
 }
@@ -89,9 +91,13 @@ null_step(struct backend_queue *q)
     q->running = false;
     if (!done)
         return false;
-    q->head = c->next;
-    if (!q->head)
-        q->tail = &q->head;
+    struct command *more = c->kind == CMD_EXPAND ? c->expand.fn(c->expand.user) : NULL, **at = &more;
+    while (*at)
+        at = &(*at)->next;
+    *at = c->next;
+    q->head = more;
+    for (q->tail = &q->head; *q->tail;)
+        q->tail = &(*q->tail)->next;
     command_free(c);
     return true;
 }
@@ -237,6 +243,25 @@ ctx_need(struct context **out)
 {
     *out = null_context;
     return null_context ? (CUresult)null_scope.error : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUgreenCtx
+green_of(const struct context *c)
+{
+    (void)c;
+    return NULL;
+}
+
+void
+ctx_ref(struct context *c)
+{
+    (void)c;
+}
+
+void
+ctx_unref(struct context *c)
+{
+    (void)c;
 }
 
 CUresult

@@ -125,6 +125,9 @@ struct launch {
     atomic_int error; // set once: blocks are no longer started, running ones are abandoned when
                       // they next wait
     atomic_uint done; // futex word: 1 once remaining is 0
+    const struct backend_launcher *launcher;
+    struct descent *descent; // descent.c; set once, under its lock
+    unsigned depth;          // 0: launched by the host
     void (*item)(void *user, unsigned i); // instead of a kernel: pool_for
     void *user;
     struct launch *pool_next; // schedule.c, under its lock
@@ -164,6 +167,7 @@ struct worker {
     unsigned residents;
     char *scratch; // printf's, grown on demand
     size_t scratch_size;
+    struct matrix_memory *matrix; // of matrix_meet.c, made when needed
     void *signal_stack;
 };
 
@@ -231,6 +235,10 @@ enum block_state block_run_simple(struct cta *c);
 enum block_state block_run_warps(struct cta *c, uint64_t first, uint64_t n);
 void block_put(struct cta *c);
 void block_pool_free(struct worker *w);
+
+// matrix_meet.c: the lanes of `set` wait in rt_matrix.
+void matrix_meet(struct warp *w, uint32_t set);
+void matrix_end(struct worker *w);
 
 // For barrier.c and warp.c: take the thread off the processor; it must be in a list or meeting that
 // wakes it. Make one runnable.

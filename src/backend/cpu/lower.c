@@ -299,6 +299,7 @@ lower(LLVMModuleRef m, const char *kernel, struct shared_layout *shared)
     if (!name_functions(m, kernel) || !lay_out_shared(m, shared))
         return false;
     name_library_calls(m);
+    lower_matrix_calls(m);
     name_variables(m);
     return link_library(m) && check_declarations(m);
 }

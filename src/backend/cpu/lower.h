@@ -15,6 +15,8 @@ struct shared_layout {
 // Renames the kernel to KERNEL_SYMBOL, lays out shared memory, links the device library in. False
 // after logging what is refused.
 bool lower(LLVMModuleRef m, const char *kernel, struct shared_layout *shared);
+// Gives the calls of pw.mma and pw.matrix their bodies.
+void lower_matrix_calls(LLVMModuleRef m);
 // Computes the facts and adds them as the constant FACTS_SYMBOL.
 // `known`: what is not seen in the module.
 void lower_facts(LLVMModuleRef m, const struct shared_layout *shared, const struct kernel_facts *known);

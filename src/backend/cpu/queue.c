@@ -228,16 +228,30 @@ first_command(struct backend_queue *q)
     return c;
 }
 
+// Puts `list`, which may be NULL, in the place of the first command.
 static void
-remove_first(struct backend_queue *q)
+replace_first(struct backend_queue *q, struct command *list)
 {
+    struct command *last = list;
+    while (last && last->next)
+        last = last->next;
     pthread_mutex_lock(&q->lock);
-    q->head = q->head->next;
+    if (last)
+        last->next = q->head->next;
+    if (last && !last->next)
+        q->tail = last;
+    q->head = list ? list : q->head->next;
     if (!q->head) {
         q->tail = NULL;
         atomic_store_explicit(&q->pending, false, memory_order_relaxed);
     }
     pthread_mutex_unlock(&q->lock);
+}
+
+static void
+remove_first(struct backend_queue *q)
+{
+    replace_first(q, NULL);
 }
 
 static void
@@ -250,8 +264,11 @@ run_queue(struct worker *w, struct backend_queue *q)
             c->kind == CMD_SIGNAL; // whoever sees the signal done must find it gone from the queue
         if (early)
             remove_first(q);
-        run_command(w, q->scope, c);
-        if (!early)
+        if (c->kind == CMD_EXPAND)
+            replace_first(q, cpu_scope_error(q->scope) ? NULL : c->expand.fn(c->expand.user));
+        else
+            run_command(w, q->scope, c);
+        if (!early && c->kind != CMD_EXPAND)
             remove_first(q);
         command_free(c);
         if (multi)

@@ -59,7 +59,8 @@ enum rt_op {
     RT_REDUX_FMIN_ABS_NAN,
     RT_REDUX_FMAX_ABS_NAN,
     RT_ELECT = 0x500,
-    RT_ACTIVEMASK = 0x600
+    RT_ACTIVEMASK = 0x600,
+    RT_MATRIX = 0x700
 };
 
 enum rt_red { RT_RED_NONE, RT_RED_POPC, RT_RED_AND, RT_RED_OR, RT_RED_ARRIVE };
@@ -130,6 +131,9 @@ struct block {
     struct cluster *cluster;    // cluster.c; NULL: the block is alone
 };
 
+// enum backend_question of backend.h
+enum { RT_ASK_DEVICE_COUNT, RT_ASK_DEVICE, RT_ASK_DEVICE_ATTRIBUTE, RT_ASK_LIMIT, RT_ASK_FUNCTION, RT_ASK_OCCUPANCY };
+
 // ---- called by generated code
 // --------------------------------------------------------------------------------
 void rt_barrier(struct thread *t, uint32_t id, uint32_t count);
@@ -149,12 +153,47 @@ void rt_lanes(struct thread *t, uint32_t op, const uint64_t *value, const uint32
 void rt_cluster_arrive(struct thread *t);
 void rt_cluster_wait(struct thread *t);
 void rt_cluster_arrive_warp(struct thread *t, uint32_t active, uint32_t ended);
+// Copies between generic addresses; of each 16 bytes those that the mask names (0xffff: all).
+void rt_bulk_copy(struct thread *t, uint64_t dst, uint64_t src, uint32_t bytes, uint32_t mask);
+void rt_bulk_reduce(struct thread *t, uint32_t op, uint32_t number, uint64_t dst, uint64_t src,
+                    uint32_t bytes);
+// To the same offset in each block that `ranks` names; dst and barrier are shared::cluster addresses.
+void rt_bulk_multicast(struct thread *t, uint32_t dst, uint64_t src, uint32_t bytes,
+                       uint32_t barrier, uint32_t ranks);
+struct tensor_call {
+    uint64_t map;
+    uint32_t what; // enum emit_tensor
+    int32_t at[5], offset[3];
+    uint32_t shared, barrier, ranks; // shared::cluster addresses; ranks 0: one block
+};
+void rt_tensor(struct thread *t, const struct tensor_call *c);
+void rt_tensormap_replace(struct thread *t, uint32_t field, uint32_t index, uint64_t map,
+                          uint64_t value);
+// devlib/mbarrier.c: bytes that a phase waits for have come.
+void pw_mbarrier_complete(struct thread *t, uint64_t barrier, uint32_t bytes);
 // What others may wait for has happened: spinning threads are worth another look.
 void rt_progress(struct thread *t);
 void rt_spin(struct thread *t);
+// A matrix instruction (emit/matrix_form.h) of the warp: a lane's operands and results, in words.
+void rt_matrix(struct thread *t, uint64_t form, const uint32_t *in, uint32_t nin, uint32_t *out, uint32_t nout);
+// The same for the warp that begins with t: 32 lanes of each word after each other.
+void rt_matrix_warp(struct thread *t, uint64_t form, const uint32_t *in, uint32_t *out, uint32_t active);
 uint64_t rt_malloc(struct thread *t, uint64_t size);
 void rt_free(struct thread *t, uint64_t addr);
 int32_t rt_vprintf(struct thread *t, uint64_t fmt, uint64_t args);
+// Launches by kernels (descent.c). Codes are the device runtime's; addresses that a program gives are
+// read and written by the device library, where a fault is the kernel's.
+uint64_t rt_device_buffer(struct thread *t, uint64_t kernel, uint32_t gx, uint32_t gy, uint32_t gz,
+                          uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared);
+uint32_t rt_device_launch(struct thread *t, uint64_t buffer, uint64_t stream);
+uint64_t rt_device_memory(struct thread *t, uint64_t align, uint64_t size);
+uint32_t rt_device_launch_memory(struct thread *t, uint64_t kernel, uint64_t buffer, const uint32_t *grid,
+                                 const uint32_t *block, uint32_t shared, uint64_t stream);
+uint64_t rt_device_make(struct thread *t, uint32_t flags, uint32_t want);
+uint32_t rt_device_use(struct thread *t, uint64_t handle, uint32_t orders);
+uint32_t rt_device_ask(struct thread *t, uint32_t question, uint64_t a, uint64_t b, uint64_t c, uint64_t *answer);
+uint32_t rt_device_error(struct thread *t);
+uint32_t rt_device_set_error(struct thread *t, uint32_t error);
 void rt_assertfail(struct thread *t, uint64_t message, uint64_t file, uint32_t line,
                    uint64_t function, uint64_t charsize) __attribute__((noreturn));
 void rt_stop(struct thread *t, uint32_t why) __attribute__((noreturn));

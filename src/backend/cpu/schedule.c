@@ -3,6 +3,7 @@
 // the pool's threads. A worker whose blocks all spin starts further ones, so that blocks may wait
 // for each other.
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/descent.h"
 #include "base/log.h"
 
 #include <limits.h>
@@ -552,24 +553,33 @@ prepare(struct launch *l, struct backend_scope *s, const struct command *c)
     return true;
 }
 
-void
-launch_run(struct backend_scope *s, const struct command *c)
+struct descent *
+launch_grid(struct backend_scope *s, const struct command *c, unsigned depth)
 {
-    struct launch l = {0};
+    struct launch l = {.depth = depth, .launcher = c->launch.launcher};
     struct worker *w = worker_self();
     if (!w) {
         scope_fail(s, BE_OUT_OF_MEMORY);
-        return;
+        return NULL;
     }
     if (!prepare(&l, s, c)) {
         scope_fail(s, BE_LAUNCH_OUT_OF_RESOURCES);
-        return;
+        return NULL;
     }
     LOG(LOG_LAUNCH, "%s<<<(%u,%u,%u), (%u,%u,%u), %u>>>", l.name, l.g.grid[0], l.g.grid[1],
         l.g.grid[2], l.g.block[0], l.g.block[1], l.g.block[2], l.g.dynamic_shared);
     fault_ensure();
     execute(w, &l);
     free((void *)l.g.tids[0]);
+    return l.descent;
+}
+
+void
+launch_run(struct backend_scope *s, const struct command *c)
+{
+    struct descent *d = launch_grid(s, c, 0);
+    if (d)
+        descent_run(s, d, 0);
 }
 
 void

@@ -184,6 +184,9 @@ compute(struct warp *w, uint32_t class_, uint32_t set)
         FOR_LANES(i, set)
         lane(w, i)->result = set;
         break;
+    case RT_MATRIX >> 8:
+        matrix_meet(w, set);
+        break;
     }
 }
 
@@ -307,6 +310,6 @@ const char *
 warp_op_name(uint32_t op)
 {
     static const char *const name[] = {"warp.sync", "shfl",  "vote",      "match",
-                                       "redux",     "elect", "activemask"};
+                                       "redux",     "elect", "activemask", "matrix"};
     return op >> 8 < sizeof name / sizeof *name ? name[op >> 8] : "?";
 }

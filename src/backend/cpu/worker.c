@@ -64,6 +64,7 @@ worker_end(void)
     stack_pool_free(&w->stacks);
     fault_thread_end(w);
     free(w->scratch);
+    matrix_end(w);
     free(w);
 }
 

@@ -13,9 +13,9 @@ LLVMTypeRef
 vector_type(struct warp_build *w, LLVMTypeRef t)
 {
     if (LLVMGetTypeKind(t) == LLVMStructTypeKind) {
-        LLVMTypeRef e[8];
+        LLVMTypeRef e[MAX_FIELDS];
         unsigned n = LLVMCountStructElementTypes(t);
-        for (unsigned i = 0; i < n && i < 8; i++)
+        for (unsigned i = 0; i < n && i < MAX_FIELDS; i++)
             e[i] = vector_type(w, LLVMStructGetTypeAtIndex(t, i));
         return LLVMStructTypeInContext(w->ctx, e, n, 0);
     }

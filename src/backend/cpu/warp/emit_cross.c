@@ -21,7 +21,7 @@ numbers(struct warp_build *w, int64_t n)
 static LLVMValueRef
 value32(struct warp_build *w, LLVMValueRef v)
 {
-    return LLVMBuildTrunc(w->b, vector_of(w, v), LLVMVectorType(w->i32, WARP), "");
+    return LLVMBuildTrunc(w->b, vector_of(w, v), vector_type(w, w->i32), "");
 }
 
 // ---- shuffles
@@ -29,11 +29,21 @@ struct shuffle {
     LLVMValueRef lane, in; // <32 x i32> source lane, <32 x i1> whether it exists
 };
 
+// The lanes' numbers, some of their bits.
+static LLVMValueRef
+lane_numbers(struct warp_build *w, int bits)
+{
+    LLVMValueRef e[MAX_LANES];
+    for (int i = 0; i < w->lanes; i++)
+        e[i] = number(w, (uint64_t)(i & bits));
+    return LLVMConstVector(e, (unsigned)w->lanes);
+}
+
 static struct shuffle
 source_lanes(struct warp_build *w, unsigned op, LLVMValueRef b, LLVMValueRef c)
 {
     LLVMBuilderRef x = w->b;
-    LLVMValueRef lane = const_vector(w, w->i32, 0, 1), j = NULL, low = numbers(w, 31);
+    LLVMValueRef lane = lane_numbers(w, WARP - 1), j = NULL, low = numbers(w, WARP - 1);
     b = LLVMBuildAnd(x, b, low, "");
     LLVMValueRef clamp = LLVMBuildAnd(x, c, low, "");
     LLVMValueRef segment = LLVMBuildAnd(x, LLVMBuildLShr(x, c, numbers(w, 8), ""), low, "");
@@ -56,6 +66,8 @@ source_lanes(struct warp_build *w, unsigned op, LLVMValueRef b, LLVMValueRef c)
     struct shuffle s;
     s.in = LLVMBuildICmp(x, op == RT_SHFL_UP ? LLVMIntSGE : LLVMIntSLE, j, max, "");
     s.lane = LLVMBuildAnd(x, LLVMBuildSelect(x, s.in, j, lane, ""), low, "");
+    if (w->lanes > WARP) // of its own warp
+        s.lane = LLVMBuildOr(x, s.lane, lane_numbers(w, -WARP), "");
     return s;
 }
 
@@ -63,7 +75,7 @@ static LLVMValueRef
 permute(struct warp_build *w, LLVMValueRef v, LLVMValueRef index)
 {
     bool constant = LLVMIsAConstant(index);
-    for (unsigned i = 0; constant && i < WARP; i++) {
+    for (unsigned i = 0; constant && i < (unsigned)w->lanes; i++) {
         LLVMValueRef e = LLVMGetAggregateElement(index, i);
         constant = e && LLVMIsAConstantInt(e);
     }
@@ -79,7 +91,7 @@ permute(struct warp_build *w, LLVMValueRef v, LLVMValueRef index)
 static LLVMValueRef
 packed(struct warp_build *w, LLVMValueRef value, LLVMValueRef pred)
 {
-    LLVMTypeRef t = LLVMVectorType(w->i64, WARP);
+    LLVMTypeRef t = vector_type(w, w->i64);
     LLVMValueRef hi = LLVMBuildShl(w->b, LLVMBuildZExt(w->b, pred, t, ""), const_vector(w, w->i64, 32, 0), "");
     return LLVMBuildOr(w->b, LLVMBuildZExt(w->b, value, t, ""), hi, "");
 }
@@ -173,7 +185,7 @@ emit_warp_call(struct warp_build *w, LLVMValueRef call, bool active)
     bool one_group = active || is_uniform(shape_of(w, mask));
     constant_operand(call, 1, &op);
     LLVMValueRef set = here;
-    if (!active && one_group)
+    if (!active && one_group && w->lanes == WARP) // at other widths all lanes are members
         set = LLVMBuildAnd(w->b, here, scalar_of(w, mask), "");
     unsigned class_ = (unsigned)op & 0xff00;
     if (class_ == RT_SYNC) {
@@ -245,10 +257,25 @@ emit_barrier(struct warp_build *w, LLVMValueRef call, enum warp_call kind)
         define_scalar(w, call, r);
 }
 
+static void
+emit_cluster(struct warp_build *w, enum warp_call kind)
+{
+    LLVMTypeRef none = LLVMVoidTypeInContext(w->ctx);
+    LLVMValueRef arg[] = {w->thread, mask_bits(w, block_mask(w)), ended_lanes(w)};
+    if (kind == CALL_CLUSTER_ARRIVE)
+        call_runtime(w, "rt_cluster_arrive_warp", none, arg, 3);
+    else
+        call_runtime(w, "rt_cluster_wait", none, arg, 1);
+}
+
 void
 emit_cross(struct warp_build *w, LLVMValueRef call, enum warp_call kind)
 {
-    if (kind == CALL_WARP || kind == CALL_WARP_ACTIVE)
+    if (kind == CALL_MATRIX)
+        emit_matrix(w, call);
+    else if (kind == CALL_CLUSTER_ARRIVE || kind == CALL_CLUSTER_WAIT)
+        emit_cluster(w, kind);
+    else if (kind == CALL_WARP || kind == CALL_WARP_ACTIVE)
         emit_warp_call(w, call, kind == CALL_WARP_ACTIVE);
     else
         emit_barrier(w, call, kind);

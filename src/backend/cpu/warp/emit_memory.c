@@ -413,16 +413,16 @@ emit_combined(struct warp_build *w, LLVMValueRef call, const char *name)
     return true;
 }
 
-// As pw_atom_fadd_f32 and _f64 of the device library: one NaN for f32, of f64 the added one, quiet.
+// As pw_atom_fadd_f32 and _f64 of the device library: one NaN for f32, of f64 the memory's first, quiet.
 static LLVMValueRef
 float_sum(struct warp_build *w, LLVMValueRef old, LLVMValueRef v)
 {
     LLVMValueRef sum = LLVMBuildFAdd(w->b, old, v, "");
     bool wide = LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMDoubleTypeKind;
     LLVMTypeRef bits = wide ? w->i64 : w->i32;
-    LLVMValueRef suspect = wide ? v : sum, nan = LLVMConstInt(bits, wide ? 1ull << 51 : 0x7fffffff, 0);
+    LLVMValueRef suspect = wide ? old : sum, nan = LLVMConstInt(bits, wide ? 1ull << 51 : 0x7fffffff, 0);
     if (wide)
-        nan = LLVMBuildOr(w->b, LLVMBuildBitCast(w->b, v, bits, ""), nan, "");
+        nan = LLVMBuildOr(w->b, LLVMBuildBitCast(w->b, old, bits, ""), nan, "");
     LLVMValueRef is_nan = LLVMBuildFCmp(w->b, LLVMRealUNO, suspect, suspect, "");
     return LLVMBuildSelect(w->b, is_nan, LLVMBuildBitCast(w->b, nan, LLVMTypeOf(v), ""), sum, "");
 }

@@ -213,6 +213,13 @@ emit_context_load(struct warp_build *w, LLVMValueRef i, enum pw_field f)
         emit_once(w, i);
         return;
     }
+    if (f == PW_LANE) {
+        LLVMValueRef e[MAX_LANES];
+        for (int k = 0; k < w->lanes; k++)
+            e[k] = LLVMConstInt(w->i32, (uint64_t)(k % WARP), 0);
+        define_vector(w, i, LLVMConstVector(e, (unsigned)w->lanes));
+        return;
+    }
     // block->grid->tids[axis][index ...]
     int64_t axis = f == PW_TID_X ? 0 : f == PW_TID_Y ? 1 : 2;
     LLVMValueRef block = field(w, w->thread, offsetof(struct thread, block), w->ptr);

@@ -159,7 +159,8 @@ has_barrier(const struct wblock *b)
 {
     for (LLVMValueRef i = LLVMGetFirstInstruction(b->bb); i; i = LLVMGetNextInstruction(i)) {
         enum warp_call k = LLVMIsACallInst(i) ? classify_call(i) : CALL_OTHER;
-        if (k == CALL_BARRIER || k == CALL_BARRIER_RED || k == CALL_BARRIER_ARRIVE)
+        if (k == CALL_BARRIER || k == CALL_BARRIER_RED || k == CALL_BARRIER_ARRIVE || k == CALL_CLUSTER_ARRIVE ||
+            k == CALL_CLUSTER_WAIT)
             return true;
     }
     return false;

@@ -55,7 +55,10 @@ set_attribute(LLVMValueRef f, const char *name, bool on)
 static bool
 stays_a_call(const struct warp_build *w, const char *name)
 {
-    return has_instruction(w, name) || starts(name, "pw_atom_") || starts(name, "pw_spin") || starts(name, "pw_nanosleep") || starts(name, "pw_prefetch");
+    if (starts(name, "pw_mbarrier_")) // changes of one object follow each other; a test only reads
+        return !starts(name, "pw_mbarrier_test");
+    return has_instruction(w, name) || starts(name, "pw_atom_") || starts(name, "pw_mma_") || starts(name, "pw_matrix_") ||
+           starts(name, "pw_spin") || starts(name, "pw_nanosleep") || starts(name, "pw_prefetch");
 }
 
 static bool

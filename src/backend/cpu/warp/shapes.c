@@ -101,6 +101,8 @@ classify_call(LLVMValueRef call)
         {"rt_barrier", CALL_BARRIER},
         {"rt_barrier_red", CALL_BARRIER_RED},
         {"rt_barrier_arrive", CALL_BARRIER_ARRIVE},
+        {"rt_cluster_arrive", CALL_CLUSTER_ARRIVE},
+        {"rt_cluster_wait", CALL_CLUSTER_WAIT},
         {"rt_clock", CALL_UNIFORM},
         {"rt_globaltimer", CALL_UNIFORM},
         {"rt_spin", CALL_UNIFORM},
@@ -120,6 +122,8 @@ classify_call(LLVMValueRef call)
     if (starts(name, "llvm.lifetime.") || starts(name, "llvm.dbg.") || starts(name, "llvm.experimental.noalias") ||
         starts(name, "llvm.invariant."))
         return CALL_IGNORE;
+    if (starts(name, "pw_mma_") || starts(name, "pw_matrix_"))
+        return CALL_MATRIX;
     return CALL_OTHER;
 }
 
@@ -163,11 +167,15 @@ call_shape(struct warp_build *w, LLVMValueRef call)
     case CALL_BARRIER:
     case CALL_BARRIER_RED:
     case CALL_BARRIER_ARRIVE:
+    case CALL_CLUSTER_ARRIVE:
+    case CALL_CLUSTER_WAIT:
     case CALL_IGNORE:
         return uniform;
     case CALL_WARP:
     case CALL_WARP_ACTIVE:
         return warp_call_shape(w, call, kind);
+    case CALL_MATRIX:
+        return varying;
     case CALL_OTHER:
         break;
     }
@@ -290,8 +298,11 @@ load_shape(struct warp_build *w, LLVMValueRef i)
         return w->rows ? varying : linear(w, 0, 1, false, known(0, 0));
     case PW_TID_Z:
         return w->rows ? varying : uniform;
-    case PW_INDEX:
     case PW_LANE:
+        if (w->lanes > WARP)
+            return varying;
+        return straight(w, 1, (unsigned)w->log_lanes);
+    case PW_INDEX:
         return straight(w, 1, (unsigned)w->log_lanes);
     case PW_WARP:
     case PW_SHARED_BY_WARP:

@@ -52,7 +52,7 @@ good_types(LLVMValueRef i)
 {
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
     if (LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMStructTypeKind)
-        return op == LLVMInsertValue || (op == LLVMCall && is_elementwise(i));
+        return op == LLVMInsertValue || (op == LLVMCall && (is_elementwise(i) || classify_call(i) == CALL_MATRIX));
     if (!has_vector_form(LLVMTypeOf(i)))
         return false;
     if (op == LLVMExtractValue || op == LLVMCall)
@@ -120,12 +120,18 @@ may_wait_for_lane(struct warp_build *w, const struct wloop *l)
 }
 
 static bool
+of_cluster(enum warp_call k)
+{
+    return k == CALL_CLUSTER_ARRIVE || k == CALL_CLUSTER_WAIT;
+}
+
+static bool
 lanes_meet(LLVMValueRef i)
 {
     if (!LLVMIsACallInst(i))
         return false;
     enum warp_call k = classify_call(i);
-    return k == CALL_WARP || k == CALL_BARRIER || k == CALL_BARRIER_RED || k == CALL_BARRIER_ARRIVE;
+    return k == CALL_WARP || k == CALL_MATRIX || k == CALL_BARRIER || k == CALL_BARRIER_RED || k == CALL_BARRIER_ARRIVE || of_cluster(k);
 }
 
 static void
@@ -162,11 +168,21 @@ meets_across_arms(struct warp_build *w, const bool *meeting)
     return false;
 }
 
+// Lanes that did not come into the loop stand still meanwhile.
+static bool
+is_aside(struct warp_build *w, const struct wloop *l)
+{
+    return bit_first(w, w->block[l->header].influence) != NONE;
+}
+
 static bool
 can_progress(struct warp_build *w)
 {
+    bool mbarriers = false;
+    FOR_ALL_INSTRUCTIONS(w, b, i)
+    mbarriers |= is_call_of(i, "pw_mbarrier_") || is_call_of(i, "rt_tensor") || is_call_of(i, "rt_bulk_multicast");
     for (int l = 0; l < w->nloops; l++)
-        if (w->loop[l].divergent && may_wait_for_lane(w, &w->loop[l]))
+        if ((w->loop[l].divergent || (mbarriers && is_aside(w, &w->loop[l]))) && may_wait_for_lane(w, &w->loop[l]))
             return refuse(w, "lanes of one warp may wait for each other in a loop");
     bool *meeting = arena_array(&w->arena, bool, w->nblocks), any = false;
     FOR_ALL_INSTRUCTIONS(w, b, i)
@@ -183,19 +199,29 @@ is_plain_barrier(LLVMValueRef i, enum warp_call kind)
     return kind == CALL_BARRIER && constant_operand(i, 2, &count) && !count;
 }
 
+// A shuffle, or a wait, of all lanes: each warp of a wider group does it by itself.
+static bool
+is_whole_shuffle(LLVMValueRef call)
+{
+    uint64_t op, members;
+    return constant_operand(call, 1, &op) && constant_operand(call, 5, &members) && (uint32_t)members == UINT32_MAX &&
+           ((op & 0xff00) == RT_SYNC || (op & 0xff00) == (RT_SHFL_UP & 0xff00));
+}
+
 // Does anything tell that the group is not one warp, or need the state of one?
 static bool
 knows_warp(struct warp_build *w, LLVMValueRef i)
 {
     if (LLVMIsALoadInst(i)) {
         enum pw_field f = pw_field(w, LLVMGetOperand(i, 0));
-        return f == PW_LANE || f == PW_WARP;
+        return f == PW_WARP;
     }
     if (!LLVMIsACallInst(i))
         return false;
     enum warp_call k = classify_call(i);
     bool spins = is_call_of(i, "pw_spin") || is_call_of(i, "pw_nanosleep") || is_call_of(i, "rt_spin");
-    bool meets = k == CALL_WARP || k == CALL_WARP_ACTIVE || k == CALL_BARRIER_RED || k == CALL_BARRIER_ARRIVE;
+    bool meets = k == CALL_MATRIX || (k == CALL_WARP && !is_whole_shuffle(i)) || k == CALL_WARP_ACTIVE || k == CALL_BARRIER_RED || k == CALL_BARRIER_ARRIVE ||
+                 of_cluster(k);
     return spins || meets || (k == CALL_BARRIER && !is_plain_barrier(i, k));
 }
 
@@ -210,6 +236,10 @@ look_around(struct warp_build *w)
         if (LLVMIsACallInst(i) && is_call_of(i, "rt_barrier")) {
             w->has_barrier = true;
             w->plain_barriers &= is_plain_barrier(i, classify_call(i));
+        }
+        if (LLVMIsACallInst(i) && of_cluster(classify_call(i))) {
+            w->has_barrier = true;
+            w->plain_barriers = false;
         }
         w->any_width &= !knows_warp(w, i);
     }

@@ -19,6 +19,7 @@
 #include "backend/cpu/warp/known.h"
 #include "base/map.h"
 
+enum { MAX_FIELDS = 160 }; // of a structure: results of a matrix instruction
 enum { WARP = 32, MAX_LANES = 128, MAX_BLOCKS = 3000, MAX_INSTRUCTIONS = 30000, NONE = -1 };
 
 typedef uint64_t bitset;
@@ -183,6 +184,9 @@ enum warp_call {
     CALL_BARRIER,
     CALL_BARRIER_RED,
     CALL_BARRIER_ARRIVE,
+    CALL_CLUSTER_ARRIVE,
+    CALL_CLUSTER_WAIT,
+    CALL_MATRIX,
     CALL_IGNORE
 };
 enum warp_call classify_call(LLVMValueRef call);
@@ -253,6 +257,8 @@ struct lane_loop {
 };
 struct lane_loop lane_loop_begin(struct warp_build *w, LLVMValueRef mask);
 void lane_loop_end(struct warp_build *w, struct lane_loop *l);
+// ---- emit_matrix.c
+void emit_matrix(struct warp_build *w, LLVMValueRef call);
 // ---- emit_cross.c
 void emit_cross(struct warp_build *w, LLVMValueRef call, enum warp_call kind);
 LLVMValueRef ended_lanes(struct warp_build *w);
