@@ -94,7 +94,7 @@ def main():
     parser.add_argument("--mode", choices=MODES)
     parser.add_argument("--suite")
     parser.add_argument("form", nargs="?", default="")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     build, todo = args.build.resolve(), read_todo(ROOT / "test/ptx/todo.tab")
     modes = [args.mode] if args.mode else list(MODES)
     chosen = suites(build, args.suite)

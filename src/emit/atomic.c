@@ -100,8 +100,8 @@ describe(struct emitter *e, const struct ptx_inst *i, struct rmw *r)
     r->bytes = ptx_type_bits(r->type) / 8;
     r->order = em_order(i, EM_RELAXED);
     r->scope = em_scope(i, "gpu");
-    snprintf(r->name, sizeof r->name, "atom.%s%s%s.%s.%s", kind, op, memory_of_sum(i, r->type), type,
-             r->scope);
+    snprintf(r->name, sizeof r->name, "atom.%s%s%s.%s.%s", kind, op, memory_of_sum(i, r->type),
+             type, r->scope);
     return true;
 }
 

@@ -156,7 +156,8 @@ half_of_double(struct emitter *e, const struct ptx_inst *i, LLVMValueRef v, bool
 {
     LLVMValueRef f = narrow(e, i, "odd", v), number = to_half(e, i, f, bf16);
     LLVMValueRef bits = em_bits(e, v, e->i64);
-    LLVMValueRef sign = ir_and(e, ir_lshr(e, bits, em_int(e, e->i64, 48)), em_int(e, e->i64, 0x8000));
+    LLVMValueRef sign =
+        ir_and(e, ir_lshr(e, bits, em_int(e, e->i64, 48)), em_int(e, e->i64, 0x8000));
     LLVMValueRef payload = ir_lshr(e, bits, em_int(e, e->i64, bf16 ? 45 : 42));
     payload = ir_and(e, payload, em_int(e, e->i64, bf16 ? 0x7f : 0x3ff));
     LLVMValueRef quiet = ir_or(e, payload, em_int(e, e->i64, bf16 ? 0x7fc0 : 0x7e00));

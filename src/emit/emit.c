@@ -2,7 +2,7 @@
 // emit_kernel: from a kernel of a linked program to one LLVM module.
 #include "emit/core.h"
 
-const unsigned emit_version = 2;
+const unsigned emit_version = 3;
 
 static void
 cache_types(struct emitter *e)

@@ -289,8 +289,7 @@ static void
 scale_quotient(struct emitter *e, LLVMRealPredicate order, double limit, double by, LLVMValueRef *a,
                LLVMValueRef *b)
 {
-    LLVMValueRef beyond =
-        ir_fcmp(e, order, ir_call1(e, "llvm.fabs", *b), em_flt(e, e->f32, limit));
+    LLVMValueRef beyond = ir_fcmp(e, order, ir_call1(e, "llvm.fabs", *b), em_flt(e, e->f32, limit));
     LLVMValueRef factor = ir_select(e, beyond, em_flt(e, e->f32, by), em_flt(e, e->f32, 1));
     *a = ir_fmul(e, *a, factor);
     *b = ir_fmul(e, *b, factor);
@@ -311,8 +310,8 @@ div_approx(struct emitter *e, const struct ptx_inst *i, LLVMValueRef a, LLVMValu
 // With .ftz, division and its kin flush what is below the normal numbers before rounding, where
 // rounding up would make it one.
 static LLVMValueRef
-flush_tiny(struct emitter *e, const struct ptx_inst *i, const char *op, LLVMValueRef *arg, unsigned n,
-           LLVMValueRef r)
+flush_tiny(struct emitter *e, const struct ptx_inst *i, const char *op, LLVMValueRef *arg,
+           unsigned n, LLVMValueRef r)
 {
     if (!ptx_has(i, PTX_MOD_FTZ) || ptx_has(i, PTX_MOD_RZ))
         return r;

@@ -233,8 +233,10 @@ bool
 emit_isspacep(struct emitter *e, const struct ptx_inst *i)
 {
     static const char *const name[] = {
-        [PTX_SPACE_GLOBAL] = "isspacep.global", [PTX_SPACE_SHARED] = "isspacep.shared",
-        [PTX_SPACE_LOCAL] = "isspacep.local",   [PTX_SPACE_PARAM] = "isspacep.param",
+        [PTX_SPACE_GLOBAL] = "isspacep.global",
+        [PTX_SPACE_SHARED] = "isspacep.shared",
+        [PTX_SPACE_LOCAL] = "isspacep.local",
+        [PTX_SPACE_PARAM] = "isspacep.param",
     };
     const char *fn = i->space < sizeof name / sizeof *name ? name[i->space] : NULL;
     if (em_names_cluster(i, 0))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Scalar video instructions: vadd vsub vabsdiff vmin vmax vshl vshr vset vmad. Sources are bytes,
 // halves or words of registers, extended to 64 bits. GPUs since sm_50 have none of these: NVIDIA's
-// compiler writes them out, and what that answers where it departs from the ISA is followed here, as
-// recorded (docs/conformance.md): the width of intermediate results, saturation, and .h1.
+// compiler writes them out, and what that answers where it departs from the ISA is followed here,
+// as recorded (docs/conformance.md): the width of intermediate results, saturation, and .h1.
 #include "emit/arith.h"
 
 static unsigned
@@ -178,8 +178,11 @@ video_comparison(const struct ptx_inst *i)
     static const struct {
         enum ptx_mod mod;
         LLVMIntPredicate predicate;
-    } table[] = {{PTX_MOD_NE, LLVMIntNE},  {PTX_MOD_LT, LLVMIntSLT}, {PTX_MOD_LE, LLVMIntSLE},
-                 {PTX_MOD_GT, LLVMIntSGT}, {PTX_MOD_GE, LLVMIntSGE}};
+    } table[] = {{PTX_MOD_NE, LLVMIntNE},
+                 {PTX_MOD_LT, LLVMIntSLT},
+                 {PTX_MOD_LE, LLVMIntSLE},
+                 {PTX_MOD_GT, LLVMIntSGT},
+                 {PTX_MOD_GE, LLVMIntSGE}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         if (ptx_has(i, table[k].mod))
             return table[k].predicate;
@@ -217,8 +220,7 @@ bool
 emit_vmad(struct emitter *e, const struct ptx_inst *i)
 {
     bool minus = i->operand[1].neg != i->operand[2].neg, minus_c = i->operand[3].neg;
-    bool is_signed =
-        ptx_type_signed(i->type[1]) || ptx_type_signed(i->type[2]) || minus || minus_c;
+    bool is_signed = ptx_type_signed(i->type[1]) || ptx_type_signed(i->type[2]) || minus || minus_c;
     unsigned scale = ptx_has(i, PTX_MOD_SHR7) ? 7 : ptx_has(i, PTX_MOD_SHR15) ? 15 : 0;
     LLVMValueRef p = ir_mul(e, factor(e, i, 1), factor(e, i, 2)), c = source(e, i, 3, PTX_S32);
     LLVMValueRef v = minus ? ir_sub(e, c, p) : minus_c ? ir_sub(e, p, c) : ir_add(e, p, c);

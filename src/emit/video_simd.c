@@ -163,11 +163,11 @@ simd(struct emitter *e, const struct ptx_inst *i, unsigned lanes, lane_fn *fn)
 }
 
 #define SIMD_HANDLERS(name)                                                                        \
-    bool emit_v##name##2(struct emitter *e, const struct ptx_inst *i)                              \
+    bool emit_v##name##2(struct emitter * e, const struct ptx_inst *i)                             \
     {                                                                                              \
         return simd(e, i, 2, lane_##name);                                                         \
     }                                                                                              \
-    bool emit_v##name##4(struct emitter *e, const struct ptx_inst *i)                              \
+    bool emit_v##name##4(struct emitter * e, const struct ptx_inst *i)                             \
     {                                                                                              \
         return simd(e, i, 4, lane_##name);                                                         \
     }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 // pw.m.nan.f64 (emit/pw.md) follows every f64 operation and matters only where the result is a NaN.
 // After optimisation each is a selection
-//     m = fcmp uno b ? bitcast(or(bitcast b, quiet)) : r
+//     m = fcmp uno b ? bitcast(or(bitcast b, quiet)) : r    or the other way round with ord
 // This pass takes r for m in a run of instructions without side effects and looks, at the run's
 // end, if any r was a NaN: then, and only then, a copy of the run with its selections is executed.
 // What is not recognised stays as it is, which is right as well.
 #include "backend/cpu/cold_nans.h"
 
 #include <llvm-c/Core.h>
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "base/vec.h"
 
-enum { MIN_MARKERS = 1, COLD = 1, HOT = 1 << 20 };
+enum { COLD = 1, HOT = 1 << 20 };          // weights of the branch
+static const char exact_name[] = "pw.nan"; // of blocks with copies
 
 struct run {
     LLVMContextRef ctx;
@@ -74,14 +75,19 @@ is_arithmetic(LLVMValueRef v)
     }
 }
 
-static bool
-is_marker(LLVMValueRef v)
+// r of a selection, NULL of all else.
+static LLVMValueRef
+selected(LLVMValueRef v)
 {
     if (!is_op(v, LLVMSelect) || !is_f64(LLVMTypeOf(v)))
-        return false;
+        return NULL;
     LLVMValueRef c = LLVMGetOperand(v, 0);
-    return is_op(c, LLVMFCmp) && LLVMGetFCmpPredicate(c) == LLVMRealUNO &&
-           is_quieted(LLVMGetOperand(v, 1), LLVMGetOperand(c, 0));
+    LLVMRealPredicate p = is_op(c, LLVMFCmp) ? LLVMGetFCmpPredicate(c) : LLVMRealPredicateTrue;
+    if (p != LLVMRealUNO && p != LLVMRealORD)
+        return NULL;
+    unsigned nan = p == LLVMRealUNO ? 1 : 2;
+    return is_quieted(LLVMGetOperand(v, nan), LLVMGetOperand(c, 0)) ? LLVMGetOperand(v, 3 - nan)
+                                                                    : NULL;
 }
 
 // May an instruction be executed once more?
@@ -95,7 +101,8 @@ is_pure(LLVMValueRef v)
         size_t n;
         LLVMValueRef f = LLVMGetCalledValue(v);
         const char *name = LLVMIsAFunction(f) ? LLVMGetValueName2(f, &n) : "";
-        static const char *const pure[] = {"llvm.fma.", "llvm.sqrt.", "llvm.fabs.", "llvm.vector.reduce."};
+        static const char *const pure[] = {"llvm.fma.", "llvm.sqrt.", "llvm.fabs.",
+                                           "llvm.vector.reduce."};
         for (size_t k = 0; k < sizeof pure / sizeof *pure; k++)
             if (!strncmp(name, pure[k], strlen(pure[k])))
                 return true;
@@ -118,16 +125,17 @@ static bool
 find_run(struct run *r, LLVMBasicBlockRef block)
 {
     LLVMValueRef i = LLVMGetFirstInstruction(block);
-    while (i && !is_marker(i))
+    while (i && !selected(i))
         i = LLVMGetNextInstruction(i);
     for (; i && is_pure(i); i = LLVMGetNextInstruction(i)) {
         vec_push(r->inst, i);
         intmap_put(&r->member, (uintptr_t)i, (void *)vec_len(r->inst));
-        if (is_marker(i) && is_arithmetic(LLVMGetOperand(i, 2)))
-            intmap_put(&r->result, (uintptr_t)LLVMGetOperand(i, 2), i);
+        LLVMValueRef v = selected(i);
+        if (v && is_arithmetic(v))
+            intmap_put(&r->result, (uintptr_t)v, i);
     }
     r->block = block;
-    return vec_len(r->inst) > 0;
+    return r->result.live > 0;
 }
 
 static bool
@@ -208,7 +216,7 @@ static bool
 feeds_result(const struct run *r, LLVMValueRef v)
 {
     for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u))
-        if (intmap_get(&r->result, (uintptr_t)LLVMGetUser(u)) && in_run(r, LLVMGetUser(u)))
+        if (intmap_get(&r->result, (uintptr_t)LLVMGetUser(u)))
             return true;
     return false;
 }
@@ -226,19 +234,29 @@ any_lane(struct run *r, LLVMValueRef v)
     return LLVMBuildCall2(r->b, LLVMIntrinsicGetType(r->ctx, id, &t, 1), f, &v, 1, "");
 }
 
-// Whether any result that no other one looked at depends on is a NaN; two of a type at a time.
+static LLVMValueRef
+either(struct run *r, LLVMValueRef a, LLVMValueRef b)
+{
+    return !a ? b : !b ? a : LLVMBuildOr(r->b, a, b, "");
+}
+
+// Whether any of the results is a NaN: compared two of a type at a time.
 static LLVMValueRef
 any_nan(struct run *r, LLVMValueRef *sink)
 {
-    LLVMValueRef any = NULL;
+    LLVMValueRef any = NULL, lanes = NULL; // lanes: of the results so far of one type
     for (size_t k = 0; k < vec_len(sink); k++) {
         LLVMValueRef x = sink[k], y = x;
         if (k + 1 < vec_len(sink) && LLVMTypeOf(sink[k + 1]) == LLVMTypeOf(x))
             y = sink[++k];
-        LLVMValueRef c = any_lane(r, LLVMBuildFCmp(r->b, LLVMRealUNO, x, y, ""));
-        any = any ? LLVMBuildOr(r->b, any, c, "") : c;
+        LLVMValueRef c = LLVMBuildFCmp(r->b, LLVMRealUNO, x, y, "");
+        if (lanes && LLVMTypeOf(lanes) != LLVMTypeOf(c)) {
+            any = either(r, any, any_lane(r, lanes));
+            lanes = NULL;
+        }
+        lanes = either(r, lanes, c);
     }
-    return any;
+    return either(r, any, any_lane(r, lanes));
 }
 
 static void
@@ -285,11 +303,13 @@ join_values(struct run *r)
 }
 
 static void
-drop_markers(struct run *r)
+take_results(struct run *r)
 {
-    for (size_t k = 0; k < vec_len(r->inst); k++)
-        if (is_marker(r->inst[k]) && intmap_get(&r->result, (uintptr_t)LLVMGetOperand(r->inst[k], 2)))
-            LLVMReplaceAllUsesWith(r->inst[k], LLVMGetOperand(r->inst[k], 2));
+    for (size_t k = 0; k < vec_len(r->inst); k++) {
+        LLVMValueRef v = selected(r->inst[k]);
+        if (v && intmap_get(&r->result, (uintptr_t)v))
+            LLVMReplaceAllUsesWith(r->inst[k], v);
+    }
 }
 
 static void
@@ -306,13 +326,13 @@ branch(struct run *r, LLVMValueRef any)
     LLVMSetMetadata(br, prof, LLVMMetadataAsValue(r->ctx, LLVMMDNodeInContext2(r->ctx, part, 3)));
 }
 
-// Results that are looked at: those that the end of the run can see.
+// Results that are looked at: of those that depend on each other, the last.
 static LLVMValueRef *
 sinks(const struct run *r)
 {
     LLVMValueRef *sink = NULL;
     for (size_t k = 0; k < vec_len(r->inst); k++) {
-        LLVMValueRef m = r->inst[k], v = is_marker(m) ? LLVMGetOperand(m, 2) : NULL;
+        LLVMValueRef v = selected(r->inst[k]);
         bool seen = false;
         for (size_t s = 0; v && s < vec_len(sink); s++)
             seen |= sink[s] == v;
@@ -325,17 +345,20 @@ sinks(const struct run *r)
 static void
 transform(struct run *r)
 {
-    r->exact = LLVMAppendBasicBlockInContext(r->ctx, r->fn, "nan");
-    r->rest = LLVMAppendBasicBlockInContext(r->ctx, r->fn, "number");
+    r->exact = LLVMAppendBasicBlockInContext(r->ctx, r->fn, exact_name);
+    r->rest = LLVMAppendBasicBlockInContext(r->ctx, r->fn, "pw.number");
     LLVMMoveBasicBlockAfter(r->rest, r->block);
     split(r);
     copy_run(r);
     join_values(r);
-    drop_markers(r);
+    take_results(r);
     LLVMPositionBuilderAtEnd(r->b, r->block);
     LLVMValueRef *sink = sinks(r);
     branch(r, any_nan(r, sink));
     vec_free(sink);
+    for (size_t k = vec_len(r->inst); k--;)
+        if (!LLVMGetFirstUse(r->inst[k]))
+            LLVMInstructionEraseFromParent(r->inst[k]);
 }
 
 static void
@@ -347,15 +370,6 @@ run_free(struct run *r)
     intmap_free(&r->copy);
 }
 
-static bool
-has_markers(const struct run *r)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < vec_len(r->inst); k++)
-        n += is_marker(r->inst[k]) && is_arithmetic(LLVMGetOperand(r->inst[k], 2));
-    return n >= MIN_MARKERS;
-}
-
 void
 cold_nans(LLVMModuleRef m)
 {
@@ -365,7 +379,8 @@ cold_nans(LLVMModuleRef m)
         // Blocks made on the way come behind the one they are made of, or at the end.
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb)) {
             struct run r = {.ctx = ctx, .b = b, .fn = f};
-            if (strcmp(LLVMGetBasicBlockName(bb), "nan") && find_run(&r, bb) && has_markers(&r))
+            bool exact = !strncmp(LLVMGetBasicBlockName(bb), exact_name, sizeof exact_name - 1);
+            if (!exact && find_run(&r, bb))
                 transform(&r);
             run_free(&r);
         }

@@ -4,6 +4,7 @@
 // compilation, not the process.
 #include "backend/cpu/jit.h"
 #include "backend/cpu/cache.h"
+#include "backend/cpu/cold_nans.h"
 #include "backend/cpu/load.h"
 #include "backend/cpu/lower.h"
 #include "backend/cpu/target.h"
@@ -180,6 +181,8 @@ optimised(struct build *b)
         .on_borders = b->warp.on_borders,
     };
     memcpy(known.border, b->warp.border, sizeof known.border);
+    if (level)
+        cold_nans(b->m);
     lower_facts(b->m, &b->shared, &known);
     dump_module(b->r, "opt", ".opt.ll", b->m);
     stage_done(b, "optimise");

@@ -228,6 +228,7 @@ knows_warp(struct warp_build *w, LLVMValueRef i)
 static void
 look_around(struct warp_build *w)
 {
+    bool shuffles = false;
     w->plain_barriers = w->any_width = true;
     FOR_ALL_INSTRUCTIONS(w, b, i)
     {
@@ -242,7 +243,10 @@ look_around(struct warp_build *w)
             w->plain_barriers = false;
         }
         w->any_width &= !knows_warp(w, i);
+        shuffles |= LLVMIsACallInst(i) && classify_call(i) == CALL_WARP;
     }
+    // A warp that works by itself, without barriers, addresses memory by its number: uniform only within one warp.
+    w->any_width &= !shuffles || w->has_barrier;
 }
 
 // ---- the variant
