@@ -971,6 +971,13 @@ set_up(void)
     atexit(stop);
 }
 
+// These kernels are launched with blocks of any shape, as only thread mode's can be.
+__attribute__((constructor)) static void
+thread_mode(void)
+{
+    setenv("POLYWARP_CPU_MODE", "thread", 1);
+}
+
 CHECK_MAIN(T(many_blocks), T(three_dimensions), T(resolves_variables), T(refuses_what_is_unknown),
            T(barrier_reduction), T(barrier_with_count), T(barrier_after_exit), T(barrier_red),
            T(deadlock_is_an_error), T(shuffle_partial_masks), T(shuffle_predicate),

@@ -526,6 +526,11 @@ prepare(struct launch *l, struct backend_scope *s, const struct command *c)
                   (unsigned long long)shared);
         return false;
     }
+    const struct launch_hint hint = {{g->block[0], g->block[1], g->block[2]}, c->launch.params, c->launch.param_size};
+    if (!cpu_kernel_fits(c->launch.kernel, &hint)) {
+        log_error("%s: compiled for another launch", l->name);
+        return false;
+    }
     g->threads = (uint32_t)threads;
     g->warps = (g->threads + RT_WARP - 1) / RT_WARP;
     g->static_shared = f->static_shared;
