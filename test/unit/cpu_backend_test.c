@@ -963,19 +963,13 @@ stop(void)
 __attribute__((constructor)) static void
 set_up(void)
 {
+    setenv("POLYWARP_CPU_MODE", "thread", 1); // kernels are launched with blocks of any shape
     if (!getenv("CPU_BACKEND_CHILD")) {
         snprintf(cache_path, sizeof cache_path, "/tmp/polywarp_test_%d.db", (int)getpid());
         setenv("POLYWARP_CACHE", cache_path, 1);
     }
     start();
     atexit(stop);
-}
-
-// These kernels are launched with blocks of any shape, as only thread mode's can be.
-__attribute__((constructor)) static void
-thread_mode(void)
-{
-    setenv("POLYWARP_CPU_MODE", "thread", 1);
 }
 
 CHECK_MAIN(T(many_blocks), T(three_dimensions), T(resolves_variables), T(refuses_what_is_unknown),
