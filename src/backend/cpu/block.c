@@ -22,10 +22,14 @@ thread_init(struct cta *c, uint32_t i, struct fiber *f)
 {
     struct thread *t = &c->thread[i];
     const uint32_t *dim = c->launch->g.block;
-    uint32_t row = i / dim[0];
-    t->tid[0] = i - row * dim[0];
-    t->tid[2] = row / dim[1];
-    t->tid[1] = row - t->tid[2] * dim[1];
+    t->tid[0] = i;
+    t->tid[1] = t->tid[2] = 0;
+    if (i >= dim[0]) {
+        uint32_t row = i / dim[0];
+        t->tid[0] = i - row * dim[0];
+        t->tid[2] = row / dim[1];
+        t->tid[1] = row - t->tid[2] * dim[1];
+    }
     t->index = i;
     t->lane = i % RT_WARP;
     t->spin = SPIN_FIRST;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Stack switching for x86-64 System V. A suspended stack holds, from its stack pointer up: r15 r14 r13 r12 rbx rbp and the return
-// address; the same layout serves fiber_raw_switch and frame_enter, so raw_leave continues either.
+// address; the same layout serves fiber_raw_switch and frame_enter, so raw_leave continues either. A stack is
+// continued by a jump: the processor would predict a return from the stack that was left.
 
     .text
 
@@ -26,7 +27,8 @@ fiber_raw_switch:
     popq %r12
     popq %rbx
     popq %rbp
-    ret
+    popq %rcx
+    jmp *%rcx
     .size fiber_raw_switch, . - fiber_raw_switch
 
 // void fiber_raw_leave(void *to, intptr_t value): to is a suspended stack pointer
@@ -44,7 +46,8 @@ fiber_raw_leave:
     popq %r12
     popq %rbx
     popq %rbp
-    ret
+    popq %rcx
+    jmp *%rcx
     .size fiber_raw_leave, . - fiber_raw_leave
 
 // intptr_t frame_enter(void **frame, void (*fn)(void *, void *), void *a, void *b)

@@ -113,8 +113,9 @@ read_accumulators(struct tile *t, const struct warp_tile *x)
 // ---- how the products of a form are added
 struct plan {
     int group, fraction;
-    bool pairs; // the k of which the second-lowest bit (sparse: the third) is 0 come first
-    bool late;  // from zero; the accumulator is added at the end, to nearest
+    uint32_t kept; // as in struct tile
+    bool pairs;    // the k of which the second-lowest bit (sparse: the third) is 0 come first
+    bool late;     // from zero; the accumulator is added at the end, to nearest
 };
 
 static bool
@@ -129,18 +130,33 @@ is_eight_bit_float(enum matrix_type t)
     return t == MT_E4M3 || t == MT_E5M2;
 }
 
-// What was measured of an H200. Its mma of 8-bit floats is one of two halves converted to f16.
+// An H200's mma of 8-bit floats is two of f16.
+static bool
+by_halves(struct matrix_form f)
+{
+    return f.op == MATRIX_MMA && is_eight_bit_float(f.a) && !f.bytes;
+}
+
+static struct element
+element_of(struct matrix_form f, enum matrix_type t)
+{
+    struct element e = matrix_element(t, f.bytes);
+    e.normal = t == MT_E4M3 && by_halves(f);
+    return e;
+}
+
+// What was measured of an H200.
 static struct plan
 plan_of(struct matrix_form f)
 {
     int k = (int)matrix_k(f);
-    struct plan p = {.group = k, .fraction = 25};
+    struct plan p = {.group = k, .fraction = 25, .kept = UINT32_MAX};
     if (f.op == MATRIX_WMMA && f.a == MT_TF32)
         p.group = 4;
     else if (f.op == MATRIX_WGMMA && is_eight_bit_float(f.a))
-        p.fraction = 13;
-    else if (f.op == MATRIX_MMA && is_eight_bit_float(f.a) && !f.bytes)
-        p = (struct plan){.group = k / 2, .fraction = 25, .pairs = true, .late = true};
+        p.fraction = 13, p.kept = ~0x3ffu;
+    else if (by_halves(f))
+        p.group = k / 2, p.pairs = p.late = true;
     return p;
 }
 
@@ -266,6 +282,7 @@ set_form(struct matrix_room *room, struct matrix_form f, const struct plan *p)
     room->a_known = room->b_known = false;
     t->k = (int)matrix_k(f);
     t->fraction = p->fraction;
+    t->kept = p->kept;
     t->half = f.d == MT_F16;
     set_order(t, p->pairs && !f.sparse, 2);
 }
@@ -276,7 +293,7 @@ read_a(struct matrix_room *room, struct matrix_form f, const struct plan *p,
 {
     struct tile *t = &room->t;
     t->special = t->apart = false;
-    matrix_simd()->read_a(t, matrix_element(f.a, f.bytes), room->a, 4 * x->a_blocks);
+    matrix_simd()->read_a(t, element_of(f, f.a), room->a, 4 * x->a_blocks);
     if (f.sparse) {
         set_order(t, p->pairs, 4);
         spread(room, f, x->metadata);
@@ -301,7 +318,7 @@ read_b(struct matrix_room *room, struct matrix_form f, const struct warp_tile *x
 {
     struct tile *t = &room->t;
     t->special = false;
-    matrix_simd()->read_b(t, matrix_element(f.b, f.bytes), room->b, 4 * x->b_blocks);
+    matrix_simd()->read_b(t, element_of(f, f.b), room->b, 4 * x->b_blocks);
     t->b_special = t->special;
 }
 
@@ -363,7 +380,7 @@ matrix_run(const struct matrix_warp *w, uint64_t word, const lanes_t *in, lanes_
         if (f.a == MT_F64)
             matrix_f64(f, in, out);
         else if (f.a == MT_F16 && matrix_k(f) == 4)
-            matrix_quads(w->room, f, in, out);
+            matrix_quads(f, in, out);
         else
             run_mma(w->room, f, in, out);
         return true;

@@ -44,8 +44,9 @@ enum {
 
 struct tile {
     int k;
-    int fraction; // bits kept below the largest exponent
-    bool half;    // accumulators are f16
+    int fraction;  // bits kept below the largest exponent
+    uint32_t kept; // bits of a finite f32 result
+    bool half;     // accumulators are f16
     bool special, a_special,
         b_special; // infinities or NaNs are among the operands, among those of a, of b
     bool apart; // a and b hold value / 2^exponent, in [0, 2): the values may be out of f32's range
@@ -68,6 +69,7 @@ struct element {
     enum matrix_type type;
     unsigned bits;  // that it takes
     unsigned shift; // and where its own begin
+    bool normal;    // denormals have their values' exponents: they became normal in a wider format
 };
 struct element matrix_element(enum matrix_type t, bool in_bytes);
 

@@ -153,7 +153,8 @@ exact(const struct tile *t, int i, int j, int from, int to)
     wide sum = 0;
     for (int k = 0; k < count; k++)
         sum += cut(n[k], largest, t->fraction);
-    return t->half ? round_f16(sum, largest - t->fraction) : round_f32(sum, largest - t->fraction);
+    int unit = largest - t->fraction;
+    return t->half ? round_f16(sum, unit) : round_f32(sum, unit) & t->kept;
 }
 
 void

@@ -238,6 +238,8 @@ read_rows(enum matrix_type type, struct tile *t, struct element e, const a_words
         vbits word;
         memcpy(&word, w[k / each], sizeof word);
         struct values r = read_values(type, (vint)(word >> (k % each * e.bits + e.shift)) & mask);
+        if (e.normal)
+            r.e = read_wide((vint)r.v).e;
         memcpy(t->a[t->place[k]], &r.v, sizeof r.v);
         memcpy(t->ea[t->place[k]], &r.e, sizeof r.e);
         special |= r.special;
@@ -277,6 +279,8 @@ read_columns(enum matrix_type type, struct tile *t, struct element e, const b_wo
     for (int j = 0; j < COLUMNS; j++)
         for (unsigned k = 0; k < count; k += ROWS) {
             struct values r = read_values(type, elements_at(e, w[j], k));
+            if (e.normal)
+                r.e = read_wide((vint)r.v).e;
             special |= r.special;
             if (t->in_order) {
                 memcpy(&t->b[j][k], &r.v, sizeof r.v);
@@ -387,7 +391,7 @@ sum_column(const struct tile *t, int j, int from, int count, bool half, vint *ou
         high += CONVERT(HIGH_HALF(sum), vdouble);
     }
     c = (vint)JOIN(round_sums(low, LOW_HALF(e), half), round_sums(high, HIGH_HALF(e), half));
-    return half ? to_half(c) : c;
+    return half ? to_half(c) : c & (int)t->kept;
 }
 
 // `count` and `half` are constants where it matters.

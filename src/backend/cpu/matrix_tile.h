@@ -27,7 +27,7 @@ unsigned matrix_k(struct matrix_form f);
 
 // ---- the kinds of instructions
 void matrix_f64(struct matrix_form f, const lanes_t *in, lanes_t *out);
-void matrix_quads(struct matrix_room *room, struct matrix_form f, const lanes_t *in,
+void matrix_quads(struct matrix_form f, const lanes_t *in,
                   lanes_t *out); // m8n8k4 of f16
 void matrix_wmma(struct matrix_room *room, struct matrix_form f, const lanes_t *in, lanes_t *out);
 void matrix_wgmma(const struct matrix_warp *w, struct matrix_form f, const lanes_t *in,

@@ -53,6 +53,23 @@ registers(struct matrix_form f, enum matrix_part part, enum matrix_type t)
     return (t == MT_F16 && part != MATRIX_C) || t == MT_TF32 ? n < 8 && t == MT_F16 ? 8 : n : n;
 }
 
+// Of m8n32k16 the hardware multiplies the transposes: b's fragment is like a's of m32n8k16.
+static bool
+is_flat(struct matrix_form f)
+{
+    return f.m8 == 1 && f.n8 == 4;
+}
+
+static struct matrix_form
+transposed(struct matrix_form f)
+{
+    struct matrix_form g = f;
+    g.m8 = f.n8, g.n8 = f.m8;
+    g.part = f.part == MATRIX_A ? MATRIX_B : f.part == MATRIX_B ? MATRIX_A : MATRIX_C;
+    g.a_turned = !f.a_turned;
+    return g;
+}
+
 // ---- multiplication
 static void
 set_a(struct warp_tile *x, const struct shape *a, unsigned tile, const lanes_t *in)
@@ -117,9 +134,14 @@ matrix_wmma(struct matrix_room *room, struct matrix_form f, const lanes_t *in, l
         matrix_f64(f, in, out);
         return;
     }
-    struct shape a = shape_of(f, MATRIX_A, f.a), b = shape_of(f, MATRIX_B, f.b);
-    const lanes_t *in_b = in + registers(f, MATRIX_A, f.a),
+    const lanes_t *in_a = in, *in_b = in + registers(f, MATRIX_A, f.a),
                   *in_c = in_b + registers(f, MATRIX_B, f.b);
+    if (is_flat(f)) { // a and b have the same type
+        f = transposed(f);
+        in_a = in_b;
+        in_b = in;
+    }
+    struct shape a = shape_of(f, MATRIX_A, f.a), b = shape_of(f, MATRIX_B, f.b);
     struct accumulators acc = {.c = shape_of(f, MATRIX_C, f.c),
                                .d = shape_of(f, MATRIX_C, f.d),
                                .from = f.c,
@@ -131,7 +153,7 @@ matrix_wmma(struct matrix_room *room, struct matrix_form f, const lanes_t *in, l
         g.d = MT_F32;
     for (unsigned tile = 0; 2 * tile < a.rows; tile++) {
         struct warp_tile x = {0};
-        set_a(&x, &a, tile, in);
+        set_a(&x, &a, tile, in_a);
         tile_begin(room, g, &x);
         for (unsigned column = 0; column < b.rows; column++) {
             set_b(&x, &b, column, in_b);
@@ -225,7 +247,11 @@ matrix_fragment(const struct matrix_warp *w, struct matrix_form f, const lanes_t
     if (!w->active)
         return;
     unsigned lane = (unsigned)__builtin_ctz(w->active);
-    enum matrix_part part = f.op == MATRIX_STORE ? MATRIX_C : (enum matrix_part)f.part;
+    if (f.op == MATRIX_STORE)
+        f.part = MATRIX_C;
+    if (is_flat(f))
+        f = transposed(f);
+    enum matrix_part part = (enum matrix_part)f.part;
     struct shape x = shape_of(f, part, f.a);
     struct memory m = {(char *)(uintptr_t)(in[0][lane] | (uint64_t)in[1][lane] << 32),
                        (int32_t)in[2][lane], x.bits, f.a_turned};
