@@ -219,10 +219,9 @@ knows_warp(struct warp_build *w, LLVMValueRef i)
     if (!LLVMIsACallInst(i))
         return false;
     enum warp_call k = classify_call(i);
-    bool spins = is_call_of(i, "pw_spin") || is_call_of(i, "pw_nanosleep") || is_call_of(i, "rt_spin");
     bool meets = k == CALL_MATRIX || (k == CALL_WARP && !is_whole_shuffle(i)) || k == CALL_WARP_ACTIVE || k == CALL_BARRIER_RED || k == CALL_BARRIER_ARRIVE ||
                  of_cluster(k);
-    return spins || meets || (k == CALL_BARRIER && !is_plain_barrier(i, k));
+    return meets || (k == CALL_BARRIER && !is_plain_barrier(i, k));
 }
 
 static void
@@ -271,6 +270,8 @@ vectorise(struct warp_build *w, const struct warp_request *r)
     diverge(w);
     if (!has_known_forms(w) || !can_progress(w))
         return false;
+    for (int l = 0; l < w->nloops; l++) // nor may warps of a group wait for each other
+        w->any_width &= !may_wait_for_lane(w, &w->loop[l]);
     LLVMSetValueName2(w->old, "pw.thread", 9);
     if (prefers_walk(w)) {
         w->variant.lanes = RT_MAX_THREADS;
