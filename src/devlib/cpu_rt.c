@@ -432,8 +432,8 @@ device_make(T *t, u64 out, u32 flags, u32 want)
     *(u64 *)out = h;
     return 0;
 }
-// Streams of the device do not block, its events are not timed.
-FN u32 pw_device_stream_create(T *t, u64 out, u32 flags) { return device_make(t, out, flags, 1); }
+// Streams of the device do not block, whether the flags (0 or 1) say so or not; its events are not timed.
+FN u32 pw_device_stream_create(T *t, u64 out, u32 flags) { return device_make(t, out, flags | 1, 1); }
 FN u32 pw_device_stream_destroy(T *t, u64 stream) { return rt_device_use(t, stream, 0); }
 FN u32 pw_device_event_create(T *t, u64 out, u32 flags) { return device_make(t, out, flags, 2); }
 FN u32 pw_device_event_destroy(T *t, u64 event) { return rt_device_use(t, event, 0); }

@@ -56,7 +56,7 @@ kernel_default_attribute(const struct device *d, const struct ptx_func *f,
         *value = CU_SHAREDMEM_CARVEOUT_DEFAULT;
         break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
-        *value = f->explicit_cluster && !f->reqnctapercluster[0];
+        *value = f->explicit_cluster || f->reqnctapercluster[0];
         break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:

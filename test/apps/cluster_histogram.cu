@@ -214,7 +214,7 @@ static void sizes()
     cudaFuncAttributes f;
     CK(cudaFuncGetAttributes(&f, (void *)ring));
     expect_eq("required width", 0, f.requiredClusterWidth, 4);
-    expect_eq("must be set", 0, f.clusterDimMustBeSet, 0);
+    expect_eq("must be set", 0, f.clusterDimMustBeSet, 1);
 }
 
 int main()
