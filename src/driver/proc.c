@@ -78,10 +78,8 @@ CUresult
 pw_cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint64_t flags,
                        CUdriverProcAddressQueryResult *status)
 {
+    // A name or version that is not found is told by the status and a NULL pointer (measured on NVIDIA's driver).
     CUdriverProcAddressQueryResult unused;
-    if (!status)
-        return get_proc(symbol, pfn, version, flags, &unused);
-    // Whoever asks for the status is told by it (measured on NVIDIA's driver).
-    CUresult r = get_proc(symbol, pfn, version, flags, status);
+    CUresult r = get_proc(symbol, pfn, version, flags, status ? status : &unused);
     return r == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : r;
 }
