@@ -99,6 +99,10 @@ struct backend_kernel {
     struct kernel_info info;
     char *name;
     struct loaded_code *code; // load.c
+    // Of kernels that never suspend (schedule.c): nanoseconds a block took on one core, 0: not known; whether the last launch
+    // was over so soon that other cores may have been no help.
+    _Atomic uint32_t block_ns;
+    atomic_bool was_short;
 };
 
 int cpu_compile(struct backend_scope *s, const struct compile_request *r,

@@ -406,11 +406,33 @@ await(struct launch *l)
         futex_wait(&l->done, 0, -1);
 }
 
+// Waking another core takes longer than some launches.
+static bool
+worth_sharing(struct launch *l)
+{
+    enum { WAKING_NS = 30000 };
+    bool possible = l->g.blocks > l->chunk && (l->scope ? l->g.multiprocessors > 1 : workers_configured() > 1);
+    if (!possible || !l->kernel || !l->simple)
+        return possible;
+    uint32_t ns = atomic_load_explicit(&l->kernel->block_ns, memory_order_relaxed);
+    return ns ? ns * l->g.blocks > WAKING_NS : !atomic_load_explicit(&l->kernel->was_short, memory_order_relaxed);
+}
+
+static void
+learn(struct launch *l, bool shared, uint64_t ns)
+{
+    enum { SHORT_NS = 150000 };
+    if (shared)
+        atomic_store_explicit(&l->kernel->was_short, ns < SHORT_NS, memory_order_relaxed);
+    else if (l->g.blocks > 1)
+        atomic_store_explicit(&l->kernel->block_ns, (uint32_t)(ns / l->g.blocks + 1), memory_order_relaxed);
+}
+
 static void
 execute(struct worker *w, struct launch *l)
 {
-    bool shared = l->g.blocks > l->chunk &&
-                  (l->scope ? l->g.multiprocessors > 1 : workers_configured() > 1);
+    bool shared = worth_sharing(l), learns = l->kernel && l->simple && l->g.blocks > l->chunk;
+    uint64_t start = learns ? rt_clock() : 0;
     if (shared)
         publish(l);
     if (l->item)
@@ -422,6 +444,8 @@ execute(struct worker *w, struct launch *l)
     await(l);
     if (shared)
         withdraw(l);
+    if (learns)
+        learn(l, shared, rt_clock() - start);
 }
 
 void
