@@ -4,7 +4,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 MESON_OPTIONS ?=
 
-.PHONY: all setup demo test test-unit test-apps test-bench test-sanitize fuzz bench install format clean
+.PHONY: all setup demo test test-sanitize fuzz bench bench-compare install format clean
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -34,6 +34,13 @@ fuzz: setup
 # Timings; best under `chrt -f 1` on a silent machine.
 bench: setup all
 	@scripts/bench.sh $(BUILD)
+
+# Side by side with PoCL and hand-written C; writes docs/performance.md's table and plot.
+bench-compare:
+	@scripts/setup.sh compare
+	@$(MAKE) all
+	@python3 scripts/benchmarks.py check $(BUILD)
+	@chrt -f 1 true 2>/dev/null && exec chrt -f 1 python3 scripts/compare.py $(BUILD) --write || exec python3 scripts/compare.py $(BUILD) --write
 
 install: all
 	@meson install -C $(BUILD)

@@ -4,12 +4,14 @@
 # build/toolkit when none is found. Run by `make demo` and `make test`; does nothing when all is there.
 #   setup.sh build     packages for the build
 #   setup.sh test      the above, and nvcc
+#   setup.sh compare   the above, and PoCL
 set -eu
 cd "$(dirname "$0")/.."
 
 packages="gcc g++ libc6-dev make meson ninja-build pkg-config python3 clang-19 llvm-19-dev libclang-rt-19-dev libzstd-dev
 liblz4-dev libsqlite3-dev libxxhash-dev"
 [ "$1" = build ] || packages="$packages python3-pip python3-venv"
+[ "$1" != compare ] || packages="$packages pocl-opencl-icd opencl-headers ocl-icd-opencl-dev"
 
 missing=
 for p in $packages; do
