@@ -35,7 +35,8 @@ REPETITIONS = "3"
 
 def run(command, env):
     """Kernel -> median milliseconds; a failed check is an error."""
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=900, env={**os.environ, "BENCH_REPS": REPETITIONS, **env})
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=900, env={**os.environ, "BENCH_REPS": REPETITIONS, **env},
+                          cwd=pathlib.Path(command[0]).parent)
     found = {}
     for line in done.stdout.splitlines():
         m = re.match(r"RESULT .*kernel=(\S+) .*wall_med_ms=(\S+) .*check=(\S+)", line)
