@@ -301,7 +301,10 @@ lower(LLVMModuleRef m, const char *kernel, struct shared_layout *shared)
     name_library_calls(m);
     lower_matrix_calls(m);
     name_variables(m);
-    return link_library(m) && check_declarations(m);
+    if (!link_library(m) || !check_declarations(m))
+        return false;
+    lower_for_processor(m);
+    return true;
 }
 
 // ---- facts

@@ -17,6 +17,8 @@ struct shared_layout {
 bool lower(LLVMModuleRef m, const char *kernel, struct shared_layout *shared);
 // Gives the calls of pw.mma and pw.matrix their bodies.
 void lower_matrix_calls(LLVMModuleRef m);
+// warp/emit_x86.c: functions of the device library for which the processor has an instruction.
+void lower_for_processor(LLVMModuleRef m);
 // Computes the facts and adds them as the constant FACTS_SYMBOL.
 // `known`: what is not seen in the module.
 void lower_facts(LLVMModuleRef m, const struct shared_layout *shared, const struct kernel_facts *known);

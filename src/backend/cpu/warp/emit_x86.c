@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What x86 has instructions for and LLVM no portable form (AVX-512): arithmetic with a rounding direction of its own, scaling
-// by a power of two.
+// by a power of two, a first guess of 1 / sqrt(x).
+#include "backend/cpu/lower.h"
 #include "backend/cpu/warp/warp.h"
 
 #include <stdio.h>
@@ -44,13 +45,13 @@ parse(const char *name, struct rounded *r)
     return r->op < nop && r->direction < ndir && (r->wide || !strcmp(type, "f32"));
 }
 
-static const char scale[] = "pw_m_scale_f32";
+static const char scale[] = "pw_m_scale_f32", rsqrt_seed[] = "pw_m_rsqrt_seed_f32";
 
 bool
 has_instruction(const struct warp_build *w, const char *name)
 {
     struct rounded r;
-    return w->registers.lanes >= 16 && (parse(name, &r) || !strcmp(name, scale));
+    return w->registers.lanes >= 16 && (parse(name, &r) || !strcmp(name, scale) || !strcmp(name, rsqrt_seed));
 }
 
 static LLVMValueRef
@@ -101,6 +102,36 @@ scaled(struct warp_build *w, LLVMValueRef *arg)
     return call_intrinsic(w, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, all, 5);
 }
 
+static LLVMValueRef
+reciprocal_root(struct warp_build *w, LLVMValueRef x)
+{
+    LLVMValueRef arg[] = {x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstAllOnes(LLVMIntTypeInContext(w->ctx, 16))};
+    return call_intrinsic(w, "llvm.x86.avx512.rsqrt14.ps.512", NULL, 0, arg, 3);
+}
+
+// Thread mode must give the same bits: its seed is the same instruction.
+void
+lower_for_processor(LLVMModuleRef m)
+{
+    LLVMValueRef f = LLVMGetNamedFunction(m, rsqrt_seed);
+    if (target_registers().lanes < 16 || !f || LLVMIsDeclaration(f))
+        return;
+    LLVMContextRef ctx = LLVMGetModuleContext(m);
+    LLVMBasicBlockRef old = LLVMGetFirstBasicBlock(f);
+    if (LLVMGetNextBasicBlock(old))
+        return;
+    LLVMDeleteBasicBlock(old);
+    LLVMTypeRef t = LLVMVectorType(LLVMFloatTypeInContext(ctx), 4), i32 = LLVMInt32TypeInContext(ctx);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(ctx);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(ctx, f, ""));
+    LLVMValueRef zero = LLVMConstInt(i32, 0, 0), x = LLVMBuildInsertElement(b, LLVMConstNull(t), LLVMGetParam(f, 0), zero, "");
+    LLVMValueRef arg[] = {x, x, LLVMConstNull(t), LLVMConstAllOnes(LLVMInt8TypeInContext(ctx))};
+    unsigned id = LLVMLookupIntrinsicID("llvm.x86.avx512.rsqrt14.ss", 26);
+    LLVMValueRef y = LLVMBuildCall2(b, LLVMIntrinsicGetType(ctx, id, NULL, 0), LLVMGetIntrinsicDeclaration(m, id, NULL, 0), arg, 4, "");
+    LLVMBuildRet(b, LLVMBuildExtractElement(b, y, zero, ""));
+    LLVMDisposeBuilder(b);
+}
+
 bool
 emit_by_instruction(struct warp_build *w, LLVMValueRef call)
 {
@@ -108,8 +139,8 @@ emit_by_instruction(struct warp_build *w, LLVMValueRef call)
     const char *name = warp_name(called_function(call));
     if (!has_instruction(w, name))
         return false;
-    bool scales = !strcmp(name, scale);
-    unsigned operands = scales ? 2 : parse(name, &r) ? operations[r.op].operands : 0;
+    bool scales = !strcmp(name, scale), root = !strcmp(name, rsqrt_seed);
+    unsigned operands = scales ? 2 : root ? 1 : parse(name, &r) ? operations[r.op].operands : 0;
     unsigned size = r.wide ? 8 : 16, n = (unsigned)w->lanes / size;
     LLVMValueRef v[3], out[MAX_LANES / 8];
     for (unsigned k = 0; k < operands; k++)
@@ -118,7 +149,7 @@ emit_by_instruction(struct warp_build *w, LLVMValueRef call)
         LLVMValueRef arg[4];
         for (unsigned k = 0; k < operands; k++)
             arg[k] = part(w, v[k], p * size, size);
-        out[p] = scales ? scaled(w, arg) : instruction(w, &r, arg);
+        out[p] = scales ? scaled(w, arg) : root ? reciprocal_root(w, arg[0]) : instruction(w, &r, arg);
     }
     define_vector(w, call, join(w, out, n, size));
     return true;
