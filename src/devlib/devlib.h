@@ -14,6 +14,8 @@
 #else
 #define DEV
 #endif
+// Not inlined before the backend has had its look.
+#define REPLACEABLE __attribute__((weak))
 
 static inline uint32_t
 bits32(float v)

@@ -80,7 +80,7 @@ power_of_2(int32_t n)
 
 // p 2^n for an integral n, -152 <= n <= 129, or NaN, and 1/2 < p < 2. A function of its own: some processors have an
 // instruction for it.
-DEV float
+REPLACEABLE float
 pw_m_scale_f32(float p, float n)
 {
     int32_t k = (int32_t)pick(n == n, n, 0.0f), half = k >> 1; // two steps: results may be subnormal or infinite
@@ -194,7 +194,7 @@ pw_m_sqrt_approx_f32(float x)
 
 // About 1 / sqrt(x), with its special values. A function of its own: some processors have an instruction that is good for 14
 // bits.
-DEV float
+REPLACEABLE float
 pw_m_rsqrt_seed_f32(float x)
 {
     return 1.0f / __builtin_sqrtf(x);
