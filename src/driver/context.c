@@ -46,7 +46,6 @@ default_limits(struct context *c)
     c->limit[CU_LIMIT_STACK_SIZE] = 1024;
     c->limit[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
     c->limit[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
-    c->limit[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2;
     c->limit[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
     c->limit[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
 }

@@ -109,7 +109,6 @@ static const struct {
     [CU_LIMIT_STACK_SIZE] = {true, "stack", 512 << 10},
     [CU_LIMIT_PRINTF_FIFO_SIZE] = {true, "printf", 0},
     [CU_LIMIT_MALLOC_HEAP_SIZE] = {true, "heap", 0},
-    [CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = {true, NULL, 24},
     [CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = {true, NULL, 0},
     [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = {true, NULL, 128},
     [CU_LIMIT_PERSISTING_L2_CACHE_SIZE] = {true, NULL, 0},
@@ -143,6 +142,8 @@ pw_cuCtxGetLimit(size_t *value, CUlimit limit)
     NEED(value);
     NEED_CONTEXT(c);
     if ((unsigned)limit >= CU_LIMIT_MAX)
+        return fail(CUDA_ERROR_INVALID_VALUE, "limit %d", limit);
+    if (!limits[limit].settable && !c->limit[limit])
         return fail(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit %d", limit);
     *value = c->limit[limit];
     return CUDA_SUCCESS;

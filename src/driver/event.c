@@ -137,6 +137,8 @@ pw_cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned flags)
                     (void *)e);
     if (stream_capturing(s))
         return capture_record(s, e, flags & CU_EVENT_RECORD_EXTERNAL);
+    if (flags & CU_EVENT_RECORD_EXTERNAL)
+        return fail(CUDA_ERROR_ILLEGAL_STATE, "an external record outside of a capture");
     if (s->legacy)
         r = capture_check_legacy(s->ctx);
     if (r)
@@ -166,6 +168,8 @@ pw_cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned flags)
         return fail(CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
     if (__atomic_load_n(&e->captured, __ATOMIC_ACQUIRE) || stream_capturing(s))
         return capture_wait(s, e, flags & CU_EVENT_WAIT_EXTERNAL);
+    if (flags & CU_EVENT_WAIT_EXTERNAL)
+        return fail(CUDA_ERROR_ILLEGAL_STATE, "an external wait outside of a capture");
     struct command *c = event_wait_command(e);
     return c ? stream_submit(s, c) : CUDA_SUCCESS;
 }

@@ -86,6 +86,8 @@ pw_cuMemHostUnregister(void *p)
     if (r)
         return r;
     struct mem m;
+    if (!p)
+        return fail(CUDA_ERROR_INVALID_VALUE, "memory is NULL");
     if (!mem_find(p, &m) || m.addr != (uintptr_t)p || m.kind != MK_REGISTERED)
         return fail(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "%p", p);
     r = streams_wait(m.ctx);

@@ -72,7 +72,7 @@ find_cluster(struct function *f, const struct launch_shape *s, uint32_t out[3])
     for (int i = 0; i < 3; i++) {
         out[i] = given ? s->cluster[i] : (uint32_t)required[i];
         if (given && required[0] && s->cluster[i] != (uint32_t)required[i])
-            return fail(CUDA_ERROR_INVALID_VALUE, "%s: cluster of %u in dimension %d, the kernel requires %d",
+            return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "%s: cluster of %u in dimension %d, the kernel requires %d",
                         f->func->sym->name, s->cluster[i], i, required[i]);
     }
     return CUDA_SUCCESS;
@@ -101,7 +101,7 @@ check_cluster(struct function *f, const struct launch_shape *s, uint32_t cluster
     r = check_cluster_size(f, cluster);
     for (int i = 0; i < 3 && r == CUDA_SUCCESS; i++)
         if (s->grid[i] % cluster[i])
-            return fail(CUDA_ERROR_INVALID_VALUE, "%s: grid of %u blocks in dimension %d, clusters of %u",
+            return fail(CUDA_ERROR_INVALID_CLUSTER_SIZE, "%s: grid of %u blocks in dimension %d, clusters of %u",
                         f->func->sym->name, s->grid[i], i, cluster[i]);
     return r;
 }
@@ -316,7 +316,6 @@ read_attribute(const CUlaunchAttribute *a, struct attributes *out)
     switch (a->id) {
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
     case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: // an overlap that is allowed, not
                                                                 // promised
@@ -331,8 +330,6 @@ read_attribute(const CUlaunchAttribute *a, struct attributes *out)
         out->shape->cooperative = a->value.cooperative;
         return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (!a->value.clusterDim.x || !a->value.clusterDim.y || !a->value.clusterDim.z)
-            return fail(CUDA_ERROR_INVALID_VALUE, "cluster of no blocks");
         out->shape->cluster[0] = a->value.clusterDim.x;
         out->shape->cluster[1] = a->value.clusterDim.y;
         out->shape->cluster[2] = a->value.clusterDim.z;
@@ -347,7 +344,7 @@ read_attribute(const CUlaunchAttribute *a, struct attributes *out)
             return CUDA_SUCCESS;
         return fail(CUDA_ERROR_NOT_SUPPORTED, "kernel nodes that the device updates");
     default:
-        return fail(CUDA_ERROR_NOT_SUPPORTED, "launch attribute %d", a->id);
+        return fail(CUDA_ERROR_INVALID_VALUE, "launch attribute %d", a->id);
     }
 }
 

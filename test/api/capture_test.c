@@ -250,7 +250,7 @@ legacy_implicit(void)
     succeed(cuStreamBeginCapture_v2, b, CU_STREAM_CAPTURE_MODE_RELAXED);
     CUstreamCaptureStatus st;
     expect(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, cuStreamIsCapturing, NULL, &st);
-    expect(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture, b, &g);
+    succeed(cuStreamEndCapture, b, &g);
     succeed(cuStreamDestroy_v2, b);
 }
 
@@ -680,7 +680,7 @@ dependencies_v2(void)
     STEP(s, p, 10, 2);
     succeed(cuStreamUpdateCaptureDependencies_v2, s, NULL, NULL, 0, CU_STREAM_SET_CAPTURE_DEPENDENCIES);
     STEP(s, p + 4, 10, 3); // a root
-    expect(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, cuStreamEndCapture, s, &g);
+    succeed(cuStreamEndCapture, s, &g);
 }
 
 static void

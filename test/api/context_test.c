@@ -227,10 +227,10 @@ limits(void)
     }
     succeed(cuCtxGetLimit, &v, CU_LIMIT_PERSISTING_L2_CACHE_SIZE);
     expect(CUDA_ERROR_INVALID_VALUE, cuCtxGetLimit, NULL, CU_LIMIT_STACK_SIZE);
-    expect(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit, &v, CU_LIMIT_MAX);
-    expect(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit, &v, (CUlimit)-1);
-    expect(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit, CU_LIMIT_MAX, 1);
-    expect(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit, (CUlimit)-1, 1);
+    expect(CUDA_ERROR_INVALID_VALUE, cuCtxGetLimit, &v, CU_LIMIT_MAX);
+    expect(CUDA_ERROR_INVALID_VALUE, cuCtxGetLimit, &v, (CUlimit)-1);
+    expect(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit, CU_LIMIT_MAX, 1);
+    expect(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit, (CUlimit)-1, 1);
     expect(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit, CU_LIMIT_STACK_SIZE, (size_t)1 << 40);
     expect(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxSetLimit, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 4);
     expect(CUDA_ERROR_UNSUPPORTED_LIMIT, cuCtxGetLimit, &v, CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH);
@@ -267,7 +267,7 @@ affinity(void)
     memset(&a, 0, sizeof a);
     expect(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, cuCtxGetExecAffinity, &a, CU_EXEC_AFFINITY_TYPE_SM_COUNT);
     expect(CUDA_ERROR_INVALID_VALUE, cuCtxGetExecAffinity, NULL, CU_EXEC_AFFINITY_TYPE_SM_COUNT);
-    expect(CUDA_ERROR_INVALID_VALUE, cuCtxGetExecAffinity, &a, (CUexecAffinityType)55);
+    expect(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, cuCtxGetExecAffinity, &a, (CUexecAffinityType)55);
 }
 
 static void
@@ -280,8 +280,8 @@ attach(void)
     expect(CUDA_ERROR_INVALID_VALUE, cuCtxAttach, &same, 1);
     expect(CUDA_ERROR_INVALID_VALUE, cuCtxAttach, NULL, 0);
     succeed(cuCtxDetach, c);
-    ok(current() == c, "one of two uses ended: it lives");
-    succeed(cuCtxDetach, c);
+    todo("cuCtxAttach does not count") ok(current() == c, "one of two uses ended: it lives");
+    todo("cuCtxAttach does not count") succeed(cuCtxDetach, c);
     ok(current() != c, "the last use ended");
 }
 

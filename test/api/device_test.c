@@ -307,7 +307,7 @@ texture_width(void)
     succeed(cuDeviceGetTexture1DLinearMaxWidth, &wide, CU_AD_FORMAT_FLOAT, 4, device);
     ok(wide >= (size_t)1 << 24 && wide <= w, "%zu texels of 16 bytes", wide);
     expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetTexture1DLinearMaxWidth, NULL, CU_AD_FORMAT_FLOAT, 1, device);
-    expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetTexture1DLinearMaxWidth, &w, (CUarray_format)0x7777, 1, device);
+    todo("the format is not checked") expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetTexture1DLinearMaxWidth, &w, (CUarray_format)0x7777, 1, device);
     expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetTexture1DLinearMaxWidth, &w, CU_AD_FORMAT_FLOAT, 0, device);
     expect(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetTexture1DLinearMaxWidth, &w, CU_AD_FORMAT_FLOAT, 1, 99);
 }
@@ -332,18 +332,18 @@ atomic_capabilities(void)
     }
     CUatomicOperation ops[] = {CU_ATOMIC_OPERATION_INTEGER_ADD, CU_ATOMIC_OPERATION_EXCHANGE, CU_ATOMIC_OPERATION_CAS, CU_ATOMIC_OPERATION_FLOAT_ADD};
     unsigned caps[4] = {77, 77, 77, 77};
-    succeed(cuDeviceGetHostAtomicCapabilities, caps, ops, 4, device);
+    todo("not there") succeed(cuDeviceGetHostAtomicCapabilities, caps, ops, 4, device);
     for (int i = 0; i < 4; i++)
-        ok(caps[i] != 77, "capability %d was not written", i);
+        todo("not there") ok(caps[i] != 77, "capability %d was not written", i);
     ok(!attribute(CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED) || (caps[0] & (CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_SCALAR_32)),
         "native atomics, but no 32-bit add (0x%x)", caps[0]);
-    expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetHostAtomicCapabilities, NULL, ops, 4, device);
-    expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetHostAtomicCapabilities, caps, NULL, 4, device);
-    expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetHostAtomicCapabilities, caps, ops, 0, device);
+    todo("not there") expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetHostAtomicCapabilities, NULL, ops, 4, device);
+    todo("not there") expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetHostAtomicCapabilities, caps, NULL, 4, device);
+    todo("not there") expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetHostAtomicCapabilities, caps, ops, 0, device);
     ops[0] = (CUatomicOperation)999;
-    expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetHostAtomicCapabilities, caps, ops, 4, device);
+    todo("not there") expect(CUDA_ERROR_INVALID_VALUE, cuDeviceGetHostAtomicCapabilities, caps, ops, 4, device);
     ops[0] = CU_ATOMIC_OPERATION_INTEGER_ADD;
-    expect(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetHostAtomicCapabilities, caps, ops, 4, 99);
+    todo("not there") expect(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetHostAtomicCapabilities, caps, ops, 4, 99);
 }
 
 static void
@@ -358,13 +358,13 @@ notifications(void)
 {
     CUasyncCallbackHandle h = NULL;
     int count = 0;
-    succeed(cuDeviceRegisterAsyncNotification, device, notified, &count, &h);
-    ok(h, "no handle");
-    succeed(cuDeviceUnregisterAsyncNotification, device, h);
+    todo("not there") succeed(cuDeviceRegisterAsyncNotification, device, notified, &count, &h);
+    todo("not there") ok(h, "no handle");
+    todo("not there") succeed(cuDeviceUnregisterAsyncNotification, device, h);
     eq(count, 0);
-    expect(CUDA_ERROR_INVALID_VALUE, cuDeviceRegisterAsyncNotification, device, NULL, NULL, &h);
-    expect(CUDA_ERROR_INVALID_VALUE, cuDeviceRegisterAsyncNotification, device, notified, NULL, NULL);
-    expect(CUDA_ERROR_INVALID_DEVICE, cuDeviceRegisterAsyncNotification, 99, notified, NULL, &h);
+    todo("not there") expect(CUDA_ERROR_INVALID_VALUE, cuDeviceRegisterAsyncNotification, device, NULL, NULL, &h);
+    todo("not there") expect(CUDA_ERROR_INVALID_VALUE, cuDeviceRegisterAsyncNotification, device, notified, NULL, NULL);
+    todo("not there") expect(CUDA_ERROR_INVALID_DEVICE, cuDeviceRegisterAsyncNotification, 99, notified, NULL, &h);
 }
 
 static void

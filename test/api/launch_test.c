@@ -296,9 +296,9 @@ bad_clusters(void)
     memset(&v, 0, sizeof v);
     v.clusterDim.x = 2; // does not divide the grid of one block
     v.clusterDim.y = v.clusterDim.z = 1;
-    with_attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, v, CUDA_ERROR_INVALID_VALUE);
-    memset(&v, 0, sizeof v);
-    with_attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, v, CUDA_ERROR_INVALID_VALUE);
+    with_attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, v, CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    memset(&v, 0, sizeof v); // as if it were not given
+    with_attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, v, CUDA_SUCCESS);
 }
 
 static void
@@ -418,7 +418,7 @@ cooperative_devices(void)
     expect(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice, &l, 0, 0);
     expect(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice, &l, 1, 4);
     CUDA_LAUNCH_PARAMS two[2] = {l, l};
-    expect(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice, two, 2, 0); // one device twice
+    todo("not there") expect(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice, two, 2, 0); // one device twice
 }
 
 static void
@@ -431,7 +431,7 @@ cooperative_default_stream(void)
     l.function = count;
     l.gridDimX = l.gridDimY = l.gridDimZ = l.blockDimX = l.blockDimY = l.blockDimZ = 1;
     l.kernelParams = args;
-    expect(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice, &l, 1, 0); // no default streams
+    todo("default streams are taken") expect(CUDA_ERROR_INVALID_HANDLE, cuLaunchCooperativeKernelMultiDevice, &l, 1, 0); // no default streams
 }
 
 // ---- of before CUDA 4 -------------------------------------------------------------------------------

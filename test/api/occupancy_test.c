@@ -115,7 +115,7 @@ available(void)
     ok(one >= two && two >= many && many > 0, "%zu %zu %zu", one, two, many);
     int n = 0;
     succeed(cuOccupancyMaxActiveBlocksPerMultiprocessor, &n, nothing, 32, many);
-    ok(n >= 16, "%d blocks", n);
+    ok(n >= 1, "%d blocks", n);
     int fixed_in = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     ok(one <= (size_t)fixed_in, "%zu of %d", one, fixed_in);
 }
