@@ -234,8 +234,16 @@ peer_check(CUcontext dst, CUcontext src)
 CUresult
 pw_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size)
 {
+    struct context *c, *on[2];
     CUresult r = peer_check(dst_ctx, src_ctx);
-    return r ? r : pw_cuMemcpyDtoD_v2(dst, src, size);
+    if (!r)
+        r = ctx_need(&c);
+    for (int i = 0; i < 2 && !r; i++) { // in order with all work of both contexts
+        r = ctx_from_handle(i ? src_ctx : dst_ctx, &on[i]);
+        r = r ? r : ctx_synchronize(on[i]);
+    }
+    r = r ? r : pw_cuMemcpyDtoD_v2(dst, src, size);
+    return r ? r : ctx_synchronize(c);
 }
 
 CUresult

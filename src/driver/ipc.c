@@ -36,6 +36,9 @@ ipc_export(struct context *c, void *p, size_t size, struct ipc_place *out)
     const struct backend *be = c->dev->be;
     if (!be->share)
         return fail(CUDA_ERROR_NOT_SUPPORTED, "the %s backend shares no memory", be->name);
+    CUresult r = ctx_synchronize(c); // the memory is moved to where other processes can see it
+    if (r)
+        return r;
     int e = be->share(c->scope, p, size, &fd, &offset);
     if (e || fstat(fd, &st))
         return fail(e ? (CUresult)e : CUDA_ERROR_OPERATING_SYSTEM, "%zu bytes at %p cannot be shared", size, p);

@@ -29,17 +29,22 @@ enum image_kind
 image_identify(const void *p, size_t size)
 {
     size_t known = size ? size : 8;
-    uint32_t word;
+    const uint8_t *b = p;
+    uint32_t word = 0;
     if (!p || known < sizeof word)
         return IMAGE_NONE;
-    memcpy(&word, p, sizeof word);
+    for (unsigned i = 0; i < sizeof word; i++) { // of unknown size: text may end before
+        word |= (uint32_t)b[i] << 8 * i;
+        if (!size && !b[i])
+            return IMAGE_NONE;
+    }
     if (word == FATBIN_WRAPPER_MAGIC)
         return IMAGE_FATBIN_WRAPPER;
     if (word == FATBIN_MAGIC)
         return IMAGE_FATBIN;
     if (elf_is_magic(p, known))
         return identify_elf(p, size);
-    if (known >= 8 && !memcmp(p, ARCHIVE_MAGIC, 8))
+    if (known >= 8 && !strncmp(p, ARCHIVE_MAGIC, 8))
         return IMAGE_ARCHIVE;
     return ptx_text_at(p, size) ? IMAGE_PTX_TEXT : IMAGE_NONE;
 }

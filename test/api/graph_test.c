@@ -90,6 +90,7 @@ kernels(void)
     succeed(cuMemsetD32_v2, p, 0, 1);
     run_graph(g);
     eq(word(p), 1 * 5 + 77);
+    succeed(cuGraphKernelNodeGetParams, n, &k1); // what it gave before is gone with the old parameters
     succeed(cuGraphKernelNodeSetParams, n, &k1);
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphKernelNodeSetParams_v2, n, NULL);
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphKernelNodeGetParams_v2, n, NULL);

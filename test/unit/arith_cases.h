@@ -117,7 +117,7 @@ CASE(vshr_clamp, "vshr.s32.s32.u32.clamp", "rrr", U((int64_t)S(a) >> (b > 32 ? 3
 CASE(vmad_bytes, "vmad.s32.s32.u32 D, A.b3, B.h0, C", "rrrr", U((int8_t)(a >> 24) * (int64_t)(b & 0xffff) + S(c)))
 CASE(vmad_minus, "vmad.s32.s32.s32.shr7 D, -A.h0, B.h1, C", "rrrr", U((S(c) - (int64_t)(int16_t)a * (int16_t)(b >> 16)) >> 7))
 CASE(vset_add, "vset.s32.s32.lt.add", "rrrr", U(c + (S(a) < S(b))))
-CASE(vadd2_pick, "vadd2.s32.s32.s32.sat D.h1, A.h31, B.h02, C", "rrrr", (c & 0xffff) | U(clamp_to((int16_t)(b >> 16) + (int16_t)a, 16) << 16))
+CASE(vadd2_pick, "vadd2.s32.s32.s32.sat D.h1, A.h31, B.h02, C", "rrrr", (c & 0xffff) | U((uint32_t)clamp_to((int16_t)(b >> 16) + (int16_t)a, 16) << 16))
 CASE(vabsdiff4_add, "vabsdiff4.u32.u32.u32.add D, A, B, C", "rrrr", U(c + distance(a, b)))
 CASE(vset4_masked, "vset4.u32.u32.ge D.b310, A, B, C", "rrrr", ge_bytes(a, b, c))
 CASE(bfi_b32, "bfi.b32 D, A, 0x12345678, B, C", "rrrr", bfi(a, 0x12345678, b & 255, c & 255, 32))
