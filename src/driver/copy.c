@@ -240,10 +240,10 @@ pw_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext s
         r = ctx_need(&c);
     for (int i = 0; i < 2 && !r; i++) { // in order with all work of both contexts
         r = ctx_from_handle(i ? src_ctx : dst_ctx, &on[i]);
-        r = r ? r : ctx_synchronize(on[i]);
+        r = r ? r : streams_wait(on[i]);
     }
     r = r ? r : pw_cuMemcpyDtoD_v2(dst, src, size);
-    return r ? r : ctx_synchronize(c);
+    return r ? r : streams_wait(c);
 }
 
 CUresult

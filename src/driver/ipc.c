@@ -36,7 +36,7 @@ ipc_export(struct context *c, void *p, size_t size, struct ipc_place *out)
     const struct backend *be = c->dev->be;
     if (!be->share)
         return fail(CUDA_ERROR_NOT_SUPPORTED, "the %s backend shares no memory", be->name);
-    CUresult r = ctx_synchronize(c); // the memory is moved to where other processes can see it
+    CUresult r = streams_wait(c); // the memory is moved to where other processes can see it
     if (r)
         return r;
     int e = be->share(c->scope, p, size, &fd, &offset);
