@@ -177,7 +177,7 @@ capture_check_event(struct event *e)
     struct capture *c = capture_by_id(e->captured->capture_id);
     if (c)
         return capture_invalidate(c, CUDA_ERROR_CAPTURED_EVENT, "the host asks about its event");
-    return fail(CUDA_ERROR_CAPTURED_EVENT, "event %p was last recorded in a capture", (void *)e);
+    return fail(CUDA_ERROR_INVALID_VALUE, "event %p was last recorded in a capture", (void *)e);
 }
 
 // ---- adding ---------------------------------------------------------------
@@ -283,7 +283,7 @@ wait_uncaptured(struct stream *s, struct event *e)
         if (s->capture)
             return capture_invalidate(s->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
                                       "it waits for an event of a capture that ended");
-        return fail(CUDA_ERROR_CAPTURED_EVENT, "event %p was recorded in a capture that ended",
+        return fail(CUDA_ERROR_INVALID_VALUE, "event %p was recorded in a capture that ended",
                     (void *)e);
     }
     if (!s->capture || !e->signal) // never recorded: nothing to wait for

@@ -130,11 +130,10 @@ end(struct stream *s, struct graph **out, struct user_ref **drop)
     if (c->origin != s)
         return capture_invalidate(c, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
                                   "it did not begin in this stream");
-    if (c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(c->thread, pthread_self()))
-        return fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
-                    "the capture was begun by another thread");
     CUresult r = CUDA_SUCCESS;
-    if (c->invalid)
+    if (c->mode != CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(c->thread, pthread_self()))
+        r = fail(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "the capture was begun by another thread");
+    else if (c->invalid)
         r = fail(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture was invalidated before");
     else if (!joined(c))
         r = fail(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
@@ -161,10 +160,10 @@ pw_cuStreamEndCapture(CUstream stream, CUgraph *out)
     struct graph *g = NULL;
     struct user_ref *drop = NULL;
     pthread_mutex_lock(&graph_lock);
-    if (!out && s->capture && s->capture->own_graph) // a graph that was given is known anyway
-        r = fail(CUDA_ERROR_INVALID_VALUE, "phGraph is NULL");
-    else
-        r = end(s, &g, &drop);
+    bool own = s->capture && s->capture->own_graph;
+    r = end(s, &g, &drop);
+    if (!out && own && g) // nobody will know it
+        graph_free(g, &drop);
     pthread_mutex_unlock(&graph_lock);
     user_drop(drop);
     if (out)

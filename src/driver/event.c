@@ -258,8 +258,8 @@ event_time(CUevent handle, uint64_t *ns)
 CUresult
 pw_cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
 {
-    if (!ms)
-        return fail(CUDA_ERROR_INVALID_VALUE, "the output pointer is NULL");
+    if (!ms) // the code that NVIDIA's driver gives
+        return fail(CUDA_ERROR_INVALID_HANDLE, "the output pointer is NULL");
     uint64_t from, to;
     CUresult r1 = event_time(start, &from), r2 = event_time(end, &to);
     CUresult r = r1 && r1 != CUDA_ERROR_NOT_READY ? r1 : r2 ? r2 : r1;

@@ -83,6 +83,10 @@ graph_link(struct graph_node *from, struct graph_node *to, CUgraphEdgeData data)
         return fail(CUDA_ERROR_INVALID_VALUE, "the edge exists already");
     if (from == to)
         return fail(CUDA_ERROR_INVALID_VALUE, "a node cannot depend on itself");
+    static const CUgraphEdgeData plain;
+    if (data.from_port > CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER || data.type > CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC ||
+        memcmp(data.reserved, plain.reserved, sizeof data.reserved))
+        return fail(CUDA_ERROR_INVALID_VALUE, "edge of port %u, type %u", data.from_port, data.type);
     connect(from, to, data);
     return CUDA_SUCCESS;
 }
@@ -283,13 +287,13 @@ pw_cuGraphRemoveDependencies_v2(CUgraph handle, const CUgraphNode *from, const C
         r = check_pair(g, from[i], to[i], &f, &t);
         if (r)
             break;
-        CUgraphEdgeData want = data ? data[i] : (CUgraphEdgeData){0};
-        size_t k = find_edge(f->out, t, &want);
+        const CUgraphEdgeData *want = data ? &data[i] : NULL; // NULL: whatever its data
+        size_t k = find_edge(f->out, t, want);
         if (k == SIZE_MAX)
             return fail(CUDA_ERROR_INVALID_VALUE, "there is no such edge %p -> %p", (void *)from[i],
                         (void *)to[i]);
         remove_edge(f->out, k);
-        remove_edge(t->in, find_edge(t->in, f, &want));
+        remove_edge(t->in, find_edge(t->in, f, want));
     }
     return r;
 }

@@ -57,7 +57,7 @@ pw_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph graph, 
                                   unsigned first, unsigned flags)
 {
     struct context *c;
-    CUresult r = ctx ? ctx_from_handle(ctx, &c) : ctx_need(&c);
+    CUresult r = ctx ? ctx_from_handle(ctx, &c) : fail(CUDA_ERROR_INVALID_CONTEXT, "ctx is NULL");
     if (r)
         return r;
     if (!out || flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT)

@@ -170,8 +170,8 @@ instantiate(struct graph *g, unsigned long long flags, CUgraphExec *out)
     return CUDA_SUCCESS;
 }
 
-CUresult
-pw_cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph handle, unsigned long long flags)
+static CUresult
+instantiate_handle(CUgraphExec *out, CUgraph handle, unsigned long long flags)
 {
     if (!out || flags & ~(unsigned long long)INSTANTIATE_FLAGS)
         return fail(CUDA_ERROR_INVALID_VALUE, "phGraphExec %p, flags %llu", (void *)out, flags);
@@ -184,17 +184,38 @@ pw_cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph handle, unsigned long l
     return instantiate(g, flags, out);
 }
 
+// An upload needs a stream, which only the call with parameters names.
+CUresult
+pw_cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph handle, unsigned long long flags)
+{
+    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)
+        return fail(CUDA_ERROR_INVALID_VALUE, "an upload without a stream");
+    return instantiate_handle(out, handle, flags);
+}
+
+static CUgraphInstantiateResult
+kind_of_result(CUgraph handle, CUresult r)
+{
+    if (!r)
+        return CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    if (r == CUDA_ERROR_NOT_SUPPORTED)
+        return CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED;
+    GRAPH_LOCKED();
+    struct graph *g = graph_get(handle);
+    size_t *order = g ? graph_order(g) : NULL;
+    bool cycle = g && vec_len(order) < vec_len(g->nodes);
+    vec_free(order);
+    return cycle ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE : CUDA_GRAPH_INSTANTIATE_ERROR;
+}
+
 CUresult
 pw_cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph handle, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
     if (!p)
         return fail(CUDA_ERROR_INVALID_VALUE, "the parameters are NULL");
     p->hErrNode_out = NULL;
-    CUresult r = pw_cuGraphInstantiateWithFlags(out, handle, p->flags);
-    p->result_out = !r ? CUDA_GRAPH_INSTANTIATE_SUCCESS
-                    : r == CUDA_ERROR_NOT_SUPPORTED
-                        ? CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
-                        : CUDA_GRAPH_INSTANTIATE_ERROR;
+    CUresult r = instantiate_handle(out, handle, p->flags);
+    p->result_out = kind_of_result(handle, r);
     return r;
 }
 

@@ -286,6 +286,15 @@ pw_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned n, un
     if (!list || !n || flags & ~known)
         return fail(CUDA_ERROR_INVALID_VALUE, "%u launches at %p, flags 0x%x", n, (void *)list,
                     flags);
+    struct context *first = NULL;
+    for (unsigned i = 0; i < n; i++) {
+        struct stream *s = object_get(list[i].hStream, OBJ_STREAM); // default streams are not taken
+        if (!s)
+            return fail(CUDA_ERROR_INVALID_HANDLE, "%p is not a stream", (void *)list[i].hStream);
+        if (i && s->ctx->dev == first->dev)
+            return fail(CUDA_ERROR_INVALID_VALUE, "two launches on one device");
+        first = i ? first : s->ctx;
+    }
     if (n > 1)
         return fail(CUDA_ERROR_NOT_SUPPORTED, "a grid over %u devices", n);
     const CUDA_LAUNCH_PARAMS *p = list;

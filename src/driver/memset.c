@@ -72,11 +72,8 @@ fill_submit(CUstream handle, struct command *c, enum submit_mode mode)
 {
     struct stream *s;
     CUresult r = stream_resolve(handle, &s);
-    if (!r && mode == SUBMIT_SYNC) {
-        r = capture_check_unsafe_call();
-        if (!r)
-            r = capture_check_stream(s);
-    }
+    if (!r && mode == SUBMIT_SYNC)
+        r = capture_check_stream(s); // captures of other streams do not mind, as on NVIDIA's driver
     if (!r && s->legacy)
         r = capture_check_legacy(s->ctx);
     if (r || !c) {

@@ -47,6 +47,7 @@ stream_new(struct context *c, unsigned flags, int priority, bool legacy)
     s->flags = flags;
     s->priority = priority;
     s->legacy = legacy;
+    s->attribute[CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP].memSyncDomainMap.remote = 1;
     pthread_mutex_lock(&c->order);
     vec_push(c->streams, s);
     pthread_mutex_unlock(&c->order);

@@ -117,6 +117,17 @@ pw_cuStreamGetAttribute(CUstream handle, CUstreamAttrID a, CUstreamAttrValue *va
     return CUDA_SUCCESS;
 }
 
+static bool
+valid(CUstreamAttrID a, const CUstreamAttrValue *v)
+{
+    const CUaccessPolicyWindow *w = &v->accessPolicyWindow;
+    if (a == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY)
+        return v->syncPolicy >= CU_SYNC_POLICY_AUTO && v->syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC;
+    if (a == CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW)
+        return w->hitRatio >= 0 && w->hitRatio <= 1 && w->missProp != CU_ACCESS_PROPERTY_PERSISTING;
+    return true;
+}
+
 CUresult
 pw_cuStreamSetAttribute(CUstream handle, CUstreamAttrID a, const CUstreamAttrValue *value)
 {
@@ -126,6 +137,8 @@ pw_cuStreamSetAttribute(CUstream handle, CUstreamAttrID a, const CUstreamAttrVal
         return r;
     if (!known(a))
         return fail(CUDA_ERROR_INVALID_VALUE, "attribute %d", (int)a);
+    if (!valid(a, value))
+        return fail(CUDA_ERROR_INVALID_VALUE, "value of attribute %d", (int)a);
     s->attribute[a] = *value;
     return CUDA_SUCCESS;
 }

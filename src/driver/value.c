@@ -106,6 +106,8 @@ pw_cuStreamBatchMemOp_v2(CUstream stream, unsigned count, CUstreamBatchMemOpPara
     CUresult r = stream_resolve(stream, &s);
     if (!r && flags)
         r = fail(CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+    if (!r && !count)
+        return CUDA_SUCCESS;
     if (!r && stream_capturing(s))
         return capture_batch(s, count, ops);
     if (!r)

@@ -101,7 +101,8 @@ end_null(void)
 {
     begin();
     succeed(cuStreamBeginCapture_v2, s, CU_STREAM_CAPTURE_MODE_RELAXED);
-    expect(CUDA_ERROR_INVALID_VALUE, cuStreamEndCapture, s, NULL);
+    succeed(cuStreamEndCapture, s, NULL); // the graph is lost
+    eq(status(s), CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
 static void
@@ -210,8 +211,8 @@ static void
 forbidden_copy(void)
 {
     begin();
-    one_forbidden(SYNC_COPY, CU_STREAM_CAPTURE_MODE_GLOBAL, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false);
-    one_forbidden(SYNC_MEMSET, CU_STREAM_CAPTURE_MODE_GLOBAL, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, false);
+    one_forbidden(SYNC_COPY, CU_STREAM_CAPTURE_MODE_GLOBAL, CUDA_SUCCESS, true); // in the legacy stream, beside a stream that does not block
+    one_forbidden(SYNC_MEMSET, CU_STREAM_CAPTURE_MODE_GLOBAL, CUDA_SUCCESS, true);
 }
 
 static void
@@ -391,9 +392,9 @@ captured_events(void)
     succeed(cuStreamBeginCapture_v2, s, CU_STREAM_CAPTURE_MODE_RELAXED);
     succeed(cuEventRecord, a, s);
     succeed(cuStreamEndCapture, s, &g);
-    expect(CUDA_ERROR_CAPTURED_EVENT, cuEventQuery, a); // also after its capture
-    expect(CUDA_ERROR_CAPTURED_EVENT, cuEventSynchronize, a);
-    expect(CUDA_ERROR_CAPTURED_EVENT, cuStreamWaitEvent, t, a, 0);
+    expect(CUDA_ERROR_INVALID_VALUE, cuEventQuery, a); // its capture has ended
+    expect(CUDA_ERROR_INVALID_VALUE, cuEventSynchronize, a);
+    expect(CUDA_ERROR_INVALID_VALUE, cuStreamWaitEvent, t, a, 0);
     ok(CALL(cuEventElapsedTime, &ms, plain_event, a) != CUDA_SUCCESS, "time of a captured event");
     succeed(cuEventRecord, a, t); // recorded anew it is an ordinary one
     succeed(cuEventSynchronize, a);
@@ -521,6 +522,10 @@ children(void)
     add_step(g, NULL, 0, p, 10, 1);
     succeed(cuGraphInstantiateWithFlags, &e, g, 0);
     succeed(cuStreamBeginCapture_v2, s, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    if (on_nvidia()) { // an H200's driver does not capture launches of graphs
+        expect(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuGraphLaunch, e, s);
+        return;
+    }
     succeed(cuGraphLaunch, e, s);
     STEP(s, p, 10, 2);
     succeed(cuStreamEndCapture, s, &outer);
@@ -764,9 +769,11 @@ modes(void)
     succeed(cuStreamEndCapture, s, &g);
     succeed(cuThreadExchangeStreamCaptureMode, &m);
     eq(m, CU_STREAM_CAPTURE_MODE_RELAXED);
-    m = (CUstreamCaptureMode)5;
-    expect(CUDA_ERROR_INVALID_VALUE, cuThreadExchangeStreamCaptureMode, &m);
-    expect(CUDA_ERROR_INVALID_VALUE, cuThreadExchangeStreamCaptureMode, NULL);
+    if (!on_nvidia()) { // which takes any mode and follows NULL
+        m = (CUstreamCaptureMode)5;
+        expect(CUDA_ERROR_INVALID_VALUE, cuThreadExchangeStreamCaptureMode, &m);
+        expect(CUDA_ERROR_INVALID_VALUE, cuThreadExchangeStreamCaptureMode, NULL);
+    }
     succeed(cuGraphDestroy, g);
 }
 
@@ -839,7 +846,7 @@ wrong_thread(void)
     pthread_create(&th, NULL, end_elsewhere, &o);
     pthread_join(th, NULL);
     ok(o.end == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, "ended by another thread: %s", api_code(o.end));
-    expect2(CUDA_SUCCESS, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture, s, &g);
+    expect(CUDA_ERROR_ILLEGAL_STATE, cuStreamEndCapture, s, &g); // it has ended all the same
     succeed(cuStreamBeginCapture_v2, s, CU_STREAM_CAPTURE_MODE_RELAXED);
     pthread_create(&th, NULL, end_elsewhere, &o);
     pthread_join(th, NULL);

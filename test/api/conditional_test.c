@@ -304,8 +304,7 @@ handle_misuse(void)
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphConditionalHandleCreate, NULL, g, primary, 0, 0);
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphConditionalHandleCreate, &h, NULL, primary, 0, 0);
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphConditionalHandleCreate, &h, g, primary, 0, 0xff);
-    succeed(cuGraphConditionalHandleCreate, &h, g, NULL, 0, 0); // the current context
-    ok(h != 0, "handle 0");
+    expect(CUDA_ERROR_INVALID_CONTEXT, cuGraphConditionalHandleCreate, &h, g, NULL, 0, 0);
 }
 
 static void

@@ -115,10 +115,10 @@ times(void)
         float v2 = -1;
         succeed(cuEventElapsedTime_v2, &v2, a, b);
         ok(v2 == ms, "versions differ: %f, %f", (double)v2, (double)ms);
-        expect(CUDA_ERROR_INVALID_VALUE, cuEventElapsedTime_v2, NULL, a, b);
+        expect(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime_v2, NULL, a, b);
         expect(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime_v2, &ms, a, untimed);
     }
-    expect(CUDA_ERROR_INVALID_VALUE, cuEventElapsedTime, NULL, a, b);
+    expect(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime, NULL, a, b);
     expect(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime, &ms, a, untimed);
     expect(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime, &ms, untimed, b);
     expect(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime, &ms, a, never);
@@ -212,6 +212,8 @@ destroyed_twice(void)
     CUevent e = NULL;
     succeed(cuEventCreate, &e, 0);
     succeed(cuEventDestroy_v2, e);
+    if (on_nvidia()) // which follows the handle
+        return;
     expect2(CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_CONTEXT_IS_DESTROYED, cuEventQuery, e);
     expect2(CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_CONTEXT_IS_DESTROYED, cuEventDestroy_v2, e);
 }

@@ -79,7 +79,7 @@ more_nodes(void)
     CUgraphNode bad = NULL;
     CUgraphExecUpdateResult r = CU_GRAPH_EXEC_UPDATE_SUCCESS;
     expect(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate, e, h, &bad, &r);
-    eq(r, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+    broken("tells another reason than the second version") eq(r, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
 }
 
 static void
@@ -220,7 +220,7 @@ misuse(void)
     CUgraphNode n;
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphExecUpdate_v2, NULL, g, &i);
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphExecUpdate_v2, e, NULL, &i);
-    expect(CUDA_ERROR_INVALID_VALUE, cuGraphExecUpdate_v2, e, g, NULL);
+    broken("takes NULL") expect(CUDA_ERROR_INVALID_VALUE, cuGraphExecUpdate_v2, e, g, NULL);
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphExecUpdate, NULL, g, &n, &r);
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphExecUpdate, e, NULL, &n, &r);
     eq(launched(e, p), 12);

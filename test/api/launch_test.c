@@ -147,7 +147,8 @@ parameters(void)
     void *unknown[] = {(void *)(uintptr_t)7, &m, CU_LAUNCH_PARAM_END};
     expect(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel, mixed, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, unknown);
     size = sizeof m - 8;
-    expect2(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_INVALID_VALUE, cuLaunchKernel, mixed, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra);
+    if (!on_nvidia()) // which reads behind the buffer
+        expect2(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, CUDA_ERROR_INVALID_VALUE, cuLaunchKernel, mixed, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra);
     m.a = 1; // the arguments of launches before were copied
     succeed(cuLaunchKernel, nothing, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
     succeed(cuLaunchKernel, nothing, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL);
@@ -418,7 +419,7 @@ cooperative_devices(void)
     expect(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice, &l, 0, 0);
     expect(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice, &l, 1, 4);
     CUDA_LAUNCH_PARAMS two[2] = {l, l};
-    todo("not there") expect(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice, two, 2, 0); // one device twice
+    expect(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice, two, 2, 0); // one device twice
 }
 
 static void
@@ -431,7 +432,7 @@ cooperative_default_stream(void)
     l.function = count;
     l.gridDimX = l.gridDimY = l.gridDimZ = l.blockDimX = l.blockDimY = l.blockDimZ = 1;
     l.kernelParams = args;
-    todo("default streams are taken") expect(CUDA_ERROR_INVALID_HANDLE, cuLaunchCooperativeKernelMultiDevice, &l, 1, 0); // no default streams
+    expect(CUDA_ERROR_INVALID_HANDLE, cuLaunchCooperativeKernelMultiDevice, &l, 1, 0); // no default streams
 }
 
 // ---- of before CUDA 4 -------------------------------------------------------------------------------

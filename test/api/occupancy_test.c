@@ -41,7 +41,8 @@ misuse(void)
     expect(CUDA_ERROR_INVALID_VALUE, cuOccupancyMaxPotentialBlockSize, NULL, &b, nothing, NULL, 0, 0);
     expect(CUDA_ERROR_INVALID_VALUE, cuOccupancyMaxPotentialBlockSize, &n, NULL, nothing, NULL, 0, 0);
     expect(CUDA_ERROR_INVALID_VALUE, cuOccupancyMaxPotentialBlockSizeWithFlags, &n, &b, nothing, NULL, 0, 0, 4);
-    expect(CUDA_ERROR_INVALID_VALUE, cuOccupancyAvailableDynamicSMemPerBlock, NULL, nothing, 1, 32);
+    if (!on_nvidia()) // which follows NULL
+        expect(CUDA_ERROR_INVALID_VALUE, cuOccupancyAvailableDynamicSMemPerBlock, NULL, nothing, 1, 32);
 }
 
 static void
@@ -73,7 +74,7 @@ too_large(void)
     succeed(cuOccupancyMaxActiveBlocksPerMultiprocessor, &n, nothing, 32, 1 << 20);
     eq(n, 0);
     succeed(cuOccupancyMaxActiveBlocksPerMultiprocessor, &n, api_function(work_module, "at_most_64"), 65, 0);
-    eq(n, 0);
+    broken("leaves .maxntid out") eq(n, 0);
 }
 
 static int sizes_asked;

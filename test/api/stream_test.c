@@ -122,7 +122,7 @@ green_asked(void)
     succeed(cuStreamGetCtx_v2, s, &c, &g);
     ok(c == primary, "another context");
     ok(!g, "a green context");
-    expect(CUDA_ERROR_INVALID_VALUE, cuStreamGetCtx_v2, s, NULL, &g);
+    broken("takes NULL") expect(CUDA_ERROR_INVALID_VALUE, cuStreamGetCtx_v2, s, NULL, &g);
     g = (CUgreenCtx)(uintptr_t)8;
     succeed(cuStreamGetGreenCtx, s, &g);
     ok(!g, "a green context");
@@ -260,6 +260,8 @@ destroyed_twice(void)
     CUstream s = stream(0);
     unsigned flags;
     succeed(cuStreamDestroy_v2, s);
+    if (on_nvidia()) // which follows the handle
+        return;
     expect2(CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_CONTEXT_IS_DESTROYED, cuStreamQuery, s);
     expect2(CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_CONTEXT_IS_DESTROYED, cuStreamGetFlags, s, &flags);
     expect2(CUDA_ERROR_INVALID_HANDLE, CUDA_ERROR_CONTEXT_IS_DESTROYED, cuStreamDestroy_v2, s);
@@ -362,8 +364,10 @@ write_values(void)
     cuuint64_t v = 0;
     succeed(cuStreamWriteValue32_v2, NULL, p, 0x12345678, 0);
     eq(word(p), 0x12345678);
-    succeed(cuStreamWriteValue32_v2, NULL, p + 4, 9, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER);
-    eq(word(p + 4), 9);
+    broken("an H200 does not take the flag") {
+        succeed(cuStreamWriteValue32_v2, NULL, p + 4, 9, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER);
+        eq(word(p + 4), 9);
+    }
     succeed(cuStreamWriteValue64_v2, NULL, p + 8, 0x123456789abcdef0ull, 0);
     succeed(cuMemcpyDtoH_v2, &v, p + 8, 8);
     eq(v, 0x123456789abcdef0ull);
@@ -468,7 +472,8 @@ batches(void)
     eq(word(p), 5);
     eq(word(p + 12), 2);
     expect2(CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp_v2, NULL, 4, op, 0);
-    expect(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp_v2, NULL, 3, NULL, 0);
+    if (!on_nvidia()) // which follows NULL
+        expect(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp_v2, NULL, 3, NULL, 0);
     expect(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp_v2, NULL, 257, op, 0);
     expect(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp_v2, NULL, 3, op, 1);
     op[0].writeValue.operation = (CUstreamBatchMemOpType)99;
@@ -480,7 +485,7 @@ batch_none(void)
 {
     CUstreamBatchMemOpParams op;
     memset(&op, 0, sizeof op);
-    expect(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp_v2, NULL, 0, &op, 0);
+    succeed(cuStreamBatchMemOp_v2, NULL, 0, &op, 0);
 }
 
 static void
@@ -503,10 +508,9 @@ first_versions(void)
 static void
 attach(void)
 {
-    CUdeviceptr p = 0, d = 0;
+    CUdeviceptr p = 0;
     CUstream s = stream(0);
     succeed(cuMemAllocManaged, &p, 4096, CU_MEM_ATTACH_GLOBAL);
-    succeed(cuMemAlloc_v2, &d, 64);
     succeed(cuStreamAttachMemAsync, s, p, 0, CU_MEM_ATTACH_SINGLE);
     succeed(cuStreamAttachMemAsync, s, p, 4096, CU_MEM_ATTACH_SINGLE);
     succeed(cuStreamAttachMemAsync, s, p, 0, CU_MEM_ATTACH_HOST);
@@ -516,10 +520,10 @@ attach(void)
     expect(CUDA_ERROR_INVALID_VALUE, cuStreamAttachMemAsync, s, p, 0, 8);
     expect(CUDA_ERROR_INVALID_VALUE, cuStreamAttachMemAsync, s, p, 0, CU_MEM_ATTACH_GLOBAL | CU_MEM_ATTACH_HOST);
     expect(CUDA_ERROR_INVALID_VALUE, cuStreamAttachMemAsync, s, p, 128, CU_MEM_ATTACH_GLOBAL);
-    todo("memory that is not managed is taken") expect(CUDA_ERROR_INVALID_VALUE, cuStreamAttachMemAsync, s, p + 16, 0, CU_MEM_ATTACH_GLOBAL);
-    todo("memory that is not managed is taken") expect(CUDA_ERROR_INVALID_VALUE, cuStreamAttachMemAsync, s, d, 0, CU_MEM_ATTACH_GLOBAL);
-    expect(CUDA_ERROR_INVALID_VALUE, cuStreamAttachMemAsync, s, 0, 0, CU_MEM_ATTACH_GLOBAL);
-    expect(CUDA_ERROR_INVALID_VALUE, cuStreamAttachMemAsync, NULL, p, 0, CU_MEM_ATTACH_SINGLE);
+    if (!on_nvidia()) { // which dies of one of these
+        expect(CUDA_ERROR_INVALID_VALUE, cuStreamAttachMemAsync, s, 0, 0, CU_MEM_ATTACH_GLOBAL);
+        expect(CUDA_ERROR_INVALID_VALUE, cuStreamAttachMemAsync, NULL, p, 0, CU_MEM_ATTACH_SINGLE);
+    }
     succeed(cuStreamSynchronize, s);
     succeed(cuMemFree_v2, p);
     succeed(cuStreamDestroy_v2, s);
@@ -533,7 +537,7 @@ attributes(void)
     CUstreamAttrValue v, w;
     memset(&v, 0, sizeof v);
     succeed(cuStreamGetAttribute, s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v);
-    eq(v.syncPolicy, CU_SYNC_POLICY_AUTO);
+    broken("answers -1 before anything was set") eq(v.syncPolicy, CU_SYNC_POLICY_AUTO);
     v.syncPolicy = CU_SYNC_POLICY_SPIN;
     succeed(cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v);
     memset(&w, 0, sizeof w);
@@ -544,10 +548,12 @@ attributes(void)
     succeed(cuStreamGetAttribute, t, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &w);
     eq(w.syncPolicy, CU_SYNC_POLICY_SPIN);
     v.syncPolicy = (CUsynchronizationPolicy)77;
-    todo("the value is not checked") expect(CUDA_ERROR_INVALID_VALUE, cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v);
+    expect(CUDA_ERROR_INVALID_VALUE, cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &v);
     succeed(cuStreamSynchronize, s);
-    expect(CUDA_ERROR_INVALID_VALUE, cuStreamGetAttribute, s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, NULL);
-    expect(CUDA_ERROR_INVALID_VALUE, cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, NULL);
+    if (!on_nvidia()) { // which follows NULL
+        expect(CUDA_ERROR_INVALID_VALUE, cuStreamGetAttribute, s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, NULL);
+        expect(CUDA_ERROR_INVALID_VALUE, cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, NULL);
+    }
     expect(CUDA_ERROR_INVALID_VALUE, cuStreamGetAttribute, s, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v);
     expect(CUDA_ERROR_INVALID_VALUE, cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v);
     expect(CUDA_ERROR_INVALID_VALUE, cuStreamGetAttribute, s, (CUstreamAttrID)999, &v);
@@ -580,10 +586,10 @@ windows(void)
     eq(w.accessPolicyWindow.hitProp, CU_ACCESS_PROPERTY_PERSISTING);
     eq(w.accessPolicyWindow.missProp, CU_ACCESS_PROPERTY_STREAMING);
     v.accessPolicyWindow.missProp = CU_ACCESS_PROPERTY_PERSISTING; // not allowed for misses
-    todo("the value is not checked") expect(CUDA_ERROR_INVALID_VALUE, cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v);
+    expect(CUDA_ERROR_INVALID_VALUE, cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v);
     v.accessPolicyWindow.missProp = CU_ACCESS_PROPERTY_NORMAL;
     v.accessPolicyWindow.hitRatio = 1.5f;
-    todo("the value is not checked") expect(CUDA_ERROR_INVALID_VALUE, cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v);
+    expect(CUDA_ERROR_INVALID_VALUE, cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &v);
     succeed(cuCtxResetPersistingL2Cache, );
     succeed(cuStreamDestroy_v2, s);
 }
@@ -608,7 +614,7 @@ more_attributes(void)
     memset(&v, 0xff, sizeof v);
     succeed(cuStreamGetAttribute, s, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, &v);
     eq(v.memSyncDomainMap.default_, 0);
-    todo("has no default") eq(v.memSyncDomainMap.remote, 1);
+    eq(v.memSyncDomainMap.remote, 1);
     v.priority = -1;
     expect2(CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE, cuStreamSetAttribute, s, CU_LAUNCH_ATTRIBUTE_PRIORITY, &v);
     succeed(cuStreamDestroy_v2, s);

@@ -56,7 +56,7 @@ misuse(void)
     expect(CUDA_ERROR_INVALID_VALUE, cuUserObjectCreate, &o, &one, destroy, 0, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     expect(CUDA_ERROR_INVALID_VALUE, cuUserObjectCreate, &o, &one, destroy, 1, 0);
     expect(CUDA_ERROR_INVALID_VALUE, cuUserObjectCreate, &o, &one, destroy, 1, 2);
-    expect(CUDA_ERROR_INVALID_VALUE, cuUserObjectCreate, &o, &one, destroy, 0x80000000u, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    broken("takes it") expect(CUDA_ERROR_INVALID_VALUE, cuUserObjectCreate, &o, &one, destroy, 0x80000000u, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     expect(CUDA_ERROR_INVALID_VALUE, cuUserObjectRetain, NULL, 1);
     expect(CUDA_ERROR_INVALID_VALUE, cuUserObjectRelease, NULL, 1);
     o = object(1);
@@ -77,6 +77,8 @@ too_many_released(void)
     CUuserObject o = object(1);
     CUgraph g = NULL;
     succeed(cuGraphCreate, &g, 0);
+    if (on_nvidia()) // which does not check
+        return;
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphReleaseUserObject, g, o, 1); // the graph has none
     succeed(cuGraphRetainUserObject, g, o, 1, 0);
     expect(CUDA_ERROR_INVALID_VALUE, cuGraphReleaseUserObject, g, o, 2);

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // ---- errors of LLVM
 // ------------------------------------------------------------------------------------------------
@@ -307,10 +308,83 @@ object_key(const struct compile_request *r, bool off_borders)
     return hash128_more(key, mode, sizeof mode);
 }
 
-static pthread_once_t fatal_once = PTHREAD_ONCE_INIT;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+// LLVM's own state goes away when the process ends: no compilation may be under way then.
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    unsigned running;
+    bool stop;
+} compilations = {.lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER};
+
+static bool
+enter(void)
+{
+    pthread_mutex_lock(&compilations.lock);
+    bool may = !compilations.stop;
+    compilations.running += may;
+    pthread_mutex_unlock(&compilations.lock);
+    return may;
+}
 
 static void
-install_fatal(void)
+leave(void)
+{
+    pthread_mutex_lock(&compilations.lock);
+    if (!--compilations.running)
+        pthread_cond_broadcast(&compilations.left);
+    pthread_mutex_unlock(&compilations.lock);
+}
+
+static void
+stop_compiling(void)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 10; // rather a crash at the end than no end
+    pthread_mutex_lock(&compilations.lock);
+    compilations.stop = true;
+    while (compilations.running && !pthread_cond_timedwait(&compilations.left, &compilations.lock, &end))
+        ;
+    pthread_mutex_unlock(&compilations.lock);
+}
+
+// LLVM makes some of its tables when it first generates code.
+static void
+generate_something(void)
+{
+    LLVMContextRef ctx = LLVMContextCreate();
+    LLVMModuleRef m = LLVMModuleCreateWithNameInContext("first", ctx);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(ctx);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(ctx);
+    LLVMValueRef f = LLVMAddFunction(m, "first", LLVMFunctionType(i32, &i32, 1, 0));
+    LLVMTargetMachineRef tm = target_machine_new(0);
+    LLVMMemoryBufferRef object = NULL;
+    char *error = NULL;
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(ctx, f, ""));
+    LLVMBuildRet(b, LLVMBuildAdd(b, LLVMGetParam(f, 0), LLVMGetParam(f, 0), ""));
+    if (!LLVMTargetMachineEmitToMemoryBuffer(tm, m, LLVMObjectFile, &error, &object))
+        LLVMDisposeMemoryBuffer(object);
+    LLVMDisposeMessage(error);
+    LLVMDisposeTargetMachine(tm);
+    LLVMDisposeBuilder(b);
+    LLVMDisposeModule(m);
+    LLVMContextDispose(ctx);
+}
+
+static pthread_once_t ready_once = PTHREAD_ONCE_INIT;
+
+// Handlers run in the reverse order: ours before the destructors of LLVM's tables.
+static void
+get_ready(void)
+{
+    generate_something();
+    atexit(stop_compiling);
+}
+
+static void
+begin(void)
 {
     LLVMInstallFatalErrorHandler(on_fatal);
 }
@@ -339,16 +413,12 @@ from_cache(const struct compile_request *r, bool off_borders)
     return k;
 }
 
-int
-cpu_compile(struct backend_scope *s, const struct compile_request *r, struct backend_kernel **out)
+static int
+compile(const struct compile_request *r, struct backend_kernel **out)
 {
-    (void)s;
-    *out = NULL;
-    if (!target_init())
-        return BE_JIT_FAILED;
-    pthread_once(&fatal_once, install_fatal);
     if ((*out = from_cache(r, false)) || (*out = from_cache(r, true)))
         return BE_OK;
+    pthread_once(&ready_once, get_ready);
     size_t size = 0;
     int error = BE_JIT_FAILED;
     void *object = build_object(r, &size, &error);
@@ -359,6 +429,21 @@ cpu_compile(struct backend_scope *s, const struct compile_request *r, struct bac
         cache_put(cache_default(), object_key(r, is_off_borders(&(*out)->facts)), object, size);
     free(object);
     return *out ? BE_OK : BE_JIT_FAILED;
+}
+
+int
+cpu_compile(struct backend_scope *s, const struct compile_request *r, struct backend_kernel **out)
+{
+    (void)s;
+    *out = NULL;
+    if (!target_init())
+        return BE_JIT_FAILED;
+    pthread_once(&once, begin);
+    if (!enter())
+        return BE_JIT_FAILED; // the process ends
+    int e = compile(r, out);
+    leave();
+    return e;
 }
 
 void
